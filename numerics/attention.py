@@ -1,0 +1,96 @@
+"""One attention layer: projections, scores, weights, mixing.
+
+    q_h = Q_h x + bq_h,  k_g = K_g x + bk_g,  v_g = V_g x + bv_g,  S_h = k_g^T q_h,  y = sum_h [O_h] v_g P_h + bo
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from .network import Layer, Network
+from .positions import alibi_factor, alibi_shift, rotate
+from .program import Exponentials, Program
+
+
+def attention(p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int) -> int:
+    """y of shape (n, t) from the stream x of shape (m, t); `params` has the layer's tensors by their short names."""
+    group = np.array([[int(layer.group_of(h) == g) for g in range(layer.kv)] for h in range(layer.heads)])
+    to_heads = p.const(group)
+    weights = _scores(p, network, layer, params, x, to_heads)
+    v = _project(p, x, params["V"], params.get("bv"))
+    if layer.dv is None:
+        y = p.einsum("gni,gij->nj", v, p.einsum("hg,hij->gij", to_heads, weights))
+    else:
+        per_head = p.einsum("hvi,hij->hvj", p.einsum("hg,gvi->hvi", to_heads, v), weights)
+        y = p.einsum("hnv,hvj->nj", params["O"], per_head)
+    if "bo" in params:
+        y = p.add(y, p.einsum("n,t->nt", params["bo"], _ones(p, network.t)))
+    return y
+
+
+def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, to_heads: int) -> int:
+    """P of shape (heads, t, t): row = key i, column = query j."""
+    t = network.t
+    sees = np.array([[network.sees(i, j) for j in range(t)] for i in range(t)])
+    mask = p.const(sees[None].astype(int))
+    if network.kind == "softmax" and layer.m == 1 and not network.rotates:
+        e = _width_one_exponentials(p, network, layer, params, x, to_heads, sees)
+    else:
+        q = _project(p, x, params["Q"], params.get("bq"))
+        k = _project(p, x, params["K"], params.get("bk"))
+        if network.rotates:
+            q, k = rotate(p, q), rotate(p, k)
+        s = p.einsum("hai,haj->hij", p.einsum("hg,gai->hai", to_heads, k), q)
+        if network.kind == "lightning":
+            return s if sees.all() else p.mul(s, mask)
+        if network.alibi:
+            s = p.add(s, alibi_shift(p, layer.heads, t))
+        counted = np.broadcast_to(_competing(sees), (layer.heads, t, t))
+        e = p.exp(s, Exponentials(f"{layer.index}.e", counted))
+    if not sees.all():
+        e = p.mul(e, mask)
+    total = p.einsum("hij,i->hj", e, _ones(p, t))
+    return p.einsum("hij,hj->hij", e, p.reciprocal(total))
+
+
+def _width_one_exponentials(
+    p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, to_heads: int, sees: np.ndarray
+) -> int:
+    """exp(A_h x_i x_j) exp(B_h x_i), A_h = K_g^T Q_h, B_h = K_g^T bq_h: the scores of a width-one layer up to a part that cancels.
+
+    The first factor is symmetric in i and j, a proved identity between exponents that would otherwise be refused as dependent.
+    """
+    t = network.t
+    keys = p.einsum("hg,gam->ham", to_heads, params["K"])
+    a = p.einsum("ham,ham->h", keys, params["Q"])
+    xx = p.einsum("mi,mj->ij", x, x)
+    competing = _competing(sees)
+    counted = np.triu(competing | competing.T)
+    e = p.exp(
+        p.einsum("h,ij->hij", a, xx),
+        Exponentials(f"{layer.index}.e", np.broadcast_to(counted, (layer.heads, t, t)), symmetric=True),
+    )
+    if "bq" in params:
+        b = p.einsum("ham,ham->h", keys, p.einsum("ha,m->ham", params["bq"], _ones(p, 1)))
+        occurring = np.broadcast_to(competing.any(axis=1), (layer.heads, t))
+        f = p.exp(p.einsum("h,mi->hi", b, x), Exponentials(f"{layer.index}.f", occurring))
+        e = p.einsum("hij,hi->hij", e, f)
+    return p.mul(e, alibi_factor(p, layer.heads, t)) if network.alibi else e
+
+
+def _competing(sees: np.ndarray) -> np.ndarray:
+    """The (key, query) pairs whose exponential does not cancel: seen, by a query that sees another key too."""
+    return sees & (sees.sum(axis=0) > 1)[None, :]
+
+
+def _project(p: Program, x: int, matrix: int, bias: int | None) -> int:
+    y = p.einsum("gam,mt->gat", matrix, x)
+    if bias is None:
+        return y
+    return p.add(y, p.einsum("ga,t->gat", bias, _ones(p, p.shape(x)[1])))
+
+
+def _ones(p: Program, size: int) -> int:
+    return p.const(np.ones(size, dtype=int))

@@ -1,0 +1,218 @@
+"""Exact number systems on arrays: the prime field GF(p) and the rationals.
+
+A ring has `lift` (integers or fractions in), `einsum`, `add`, `mul`, `reciprocal`, `root`, and says with `formal` that an
+exponential is a unit of the point. Arrays may carry extra leading axes; `add` and `mul` broadcast as numpy does.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DEFAULT_PRIME = 2_097_143  # the largest prime below 2^21; 3 mod 4
+
+
+class NotInvertible(ArithmeticError):
+    """A denominator is zero at this point, or a root does not exist there: take another point."""
+
+
+class Ring(Protocol):
+    """What an interpreter of programs needs of a number system."""
+
+    formal: bool
+
+    def lift(self, array: Any) -> Any: ...  # noqa: D102
+    def einsum(self, left: str, right: str, out: str, x: Any, y: Any) -> Any: ...  # noqa: D102
+    def add(self, x: Any, y: Any) -> Any: ...  # noqa: D102
+    def mul(self, x: Any, y: Any) -> Any: ...  # noqa: D102
+    def reciprocal(self, x: Any) -> Any: ...  # noqa: D102
+    def root(self, x: Any) -> Any: ...  # noqa: D102
+    def exp(self, x: Any) -> Any: ...  # noqa: D102
+
+
+class PrimeField:
+    """GF(p) on float64 arrays of balanced residues, |x| <= p/2 + 1: products and short sums are exact, BLAS does the work.
+
+    Exact because every intermediate sum stays below 2^53: a dot product of k terms is at most k (p/2 + 1)^2, so sums are
+    cut into pieces of `terms` = floor(2^53 / (p/2 + 1)^2) and reduced in between. For p near 2^21 that is 8191 terms.
+    Raises `ValueError` if p is too large for one product (p > 2^27).
+    """
+
+    formal = True
+
+    def __init__(self, p: int = DEFAULT_PRIME):
+        if not 2 < p < 1 << 27:
+            raise ValueError(f"p={p} is out of range for exact float64 products")
+        self.p = p
+        self.terms = (1 << 53) // ((p // 2 + 1) ** 2) - 1
+        self._inverse = 1.0 / p
+
+    def reduce(self, x: Array) -> Array:
+        """Balanced residues of exact integers |x| < 2^53: |x - p rint(x/p)| <= p/2 + 1, since rint errs by at most one ulp of x/p."""
+        result: Array = x - np.rint(x * self._inverse) * self.p
+        return result
+
+    def lift(self, array: Any) -> Array:
+        """Residues of an integer array or an object array of fractions; raises `NotInvertible` on a denominator divisible by p."""
+        array = np.asarray(array)
+        if array.dtype == object:
+            flat = [self._residue(v) for v in array.reshape(-1)]
+            array = np.array(flat, dtype=np.int64).reshape(array.shape)
+        elif array.dtype.kind not in "iub":
+            raise TypeError(f"GF(p) takes integers and fractions, not {array.dtype}")
+        else:
+            array = array.astype(np.int64) % self.p
+        return self.reduce(array.astype(np.float64))
+
+    def _residue(self, value: Any) -> int:
+        fraction = Fraction(value)
+        if fraction.denominator % self.p == 0:
+            raise NotInvertible(f"{fraction} has no residue mod {self.p}")
+        return fraction.numerator * pow(fraction.denominator, -1, self.p) % self.p
+
+    def integers(self, x: Array) -> Array:
+        """Residues 0..p-1 as int64."""
+        return np.rint(x).astype(np.int64) % self.p
+
+    def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
+        """The two-operand einsum, as one batched matrix product."""
+        return _matmul_einsum(left, right, out, x, y, self.matmul)
+
+    def matmul(self, x: Array, y: Array) -> Array:
+        """x @ y, reduced; cut into exact pieces along the summed axis."""
+        k = x.shape[-1]
+        if k <= self.terms:
+            return self.reduce(np.matmul(x, y))
+        total = self.reduce(np.matmul(x[..., : self.terms], y[..., : self.terms, :]))
+        for start in range(self.terms, k, self.terms):
+            stop = start + self.terms
+            total += self.reduce(np.matmul(x[..., start:stop], y[..., start:stop, :]))
+        return self.reduce(total)
+
+    def add(self, x: Array, y: Array) -> Array:
+        """x + y."""
+        return self.reduce(x + y)
+
+    def mul(self, x: Array, y: Array) -> Array:
+        """x * y, entrywise."""
+        return self.reduce(x * y)
+
+    def power(self, x: Array, exponent: int) -> Array:
+        """x^exponent, entrywise, exponent >= 1."""
+        result = None
+        while exponent:
+            if exponent & 1:
+                result = x if result is None else self.mul(result, x)
+            exponent >>= 1
+            x = self.mul(x, x) if exponent else x
+        if result is None:
+            raise ValueError("the exponent must be positive")
+        return result
+
+    def reciprocal(self, x: Array) -> Array:
+        """1/x = x^(p-2); raises `NotInvertible` where x is 0."""
+        if not np.all(x):
+            raise NotInvertible(f"a denominator is 0 mod {self.p} at this point")
+        return self.power(x, self.p - 2)
+
+    def has_root(self, x: Array) -> Array:
+        """Where x is a non-zero square mod p."""
+        result: Array = self.power(x, (self.p - 1) // 2) == 1
+        return result
+
+    def root(self, x: Array) -> Array:
+        """The r with r^2 x = 1, the smaller of r and p - r (p = 3 mod 4); raises `NotInvertible` where there is none."""
+        if not np.all(self.has_root(x)):
+            raise NotInvertible(f"a radicand is not a square mod {self.p} at this point")
+        r = self.integers(self.power(self.reciprocal(x), (self.p + 1) // 4))
+        return self.lift(np.minimum(r, self.p - r))
+
+    def exp(self, x: Array) -> Array:
+        """There is no exponential in GF(p): interpreters use a unit of the point."""
+        raise TypeError("an exponential in GF(p) is a unit of the point")
+
+
+class Rationals:
+    """Exact rationals: object arrays of `Fraction`."""
+
+    formal = True
+
+    def lift(self, array: Any) -> Array:
+        """Fractions of integers or fractions, exactly."""
+        array = np.asarray(array)
+        if array.dtype.kind not in "iubO":
+            raise TypeError(f"the rationals take integers and fractions, not {array.dtype}")
+        flat = [v if isinstance(v, Fraction) else Fraction(int(v)) for v in array.reshape(-1)]
+        lifted = np.empty(len(flat), dtype=object)
+        lifted[:] = flat
+        return lifted.reshape(array.shape)
+
+    def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
+        """The two-operand einsum."""
+        return _matmul_einsum(left, right, out, x, y, np.matmul)
+
+    def add(self, x: Array, y: Array) -> Array:
+        """x + y."""
+        result: Array = x + y
+        return result
+
+    def mul(self, x: Array, y: Array) -> Array:
+        """x * y, entrywise."""
+        result: Array = x * y
+        return result
+
+    def reciprocal(self, x: Array) -> Array:
+        """1/x; raises `NotInvertible` where x is 0."""
+        if any(v == 0 for v in x.reshape(-1)):
+            raise NotInvertible("a denominator is 0 at this point")
+        result: Array = Fraction(1) / x
+        return result
+
+    def root(self, x: Array) -> Array:
+        """The positive r with r^2 x = 1; raises `NotInvertible` where it is not rational."""
+        return self.lift(np.array([_rational_root(v) for v in x.reshape(-1)], dtype=object).reshape(x.shape))
+
+    def exp(self, x: Array) -> Array:
+        """There is no rational exponential: interpreters use a unit of the point."""
+        raise TypeError("an exponential over the rationals is a unit of the point")
+
+
+def _rational_root(value: Fraction) -> Fraction:
+    from math import isqrt
+
+    top, bottom = isqrt(max(value.numerator, 0)), isqrt(value.denominator)
+    if value <= 0 or top * top != value.numerator or bottom * bottom != value.denominator:
+        raise NotInvertible(f"{value} is not the square of a rational")
+    return Fraction(bottom, top)
+
+
+def _matmul_einsum(left: str, right: str, out: str, x: Array, y: Array, matmul: Any) -> Array:
+    """An einsum as transposes, one matrix product and a transpose back; letters in both operands and the result are batch axes."""
+    batch = [c for c in out if c in left and c in right]
+    rows = [c for c in out if c in left and c not in right]
+    columns = [c for c in out if c in right and c not in left]
+    summed = [c for c in left if c in right and c not in out]
+    sizes = dict(zip(left, x.shape, strict=True)) | dict(zip(right, y.shape, strict=True))
+    lone_x = tuple(i for i, c in enumerate(left) if c not in right and c not in out)
+    lone_y = tuple(i for i, c in enumerate(right) if c not in left and c not in out)
+    if lone_x or lone_y:
+        raise ValueError(f"{left},{right}->{out}: a summed letter must occur in both operands")
+
+    def size(letters: list[str]) -> int:
+        result = 1
+        for c in letters:
+            result *= sizes[c]
+        return result
+
+    a = x.transpose([left.index(c) for c in batch + rows + summed]).reshape(*(sizes[c] for c in batch), size(rows), size(summed))
+    b = y.transpose([right.index(c) for c in batch + summed + columns]).reshape(
+        *(sizes[c] for c in batch), size(summed), size(columns)
+    )
+    result = matmul(a, b).reshape([sizes[c] for c in batch + rows + columns])
+    order = batch + rows + columns
+    transposed: Array = result.transpose([order.index(c) for c in out])
+    return transposed

@@ -1,0 +1,1 @@
+"""Proofs: symmetries, bounds, certificates and their independent replay."""
