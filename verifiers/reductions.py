@@ -58,6 +58,7 @@ def _applicable(network: Network) -> Iterator[Reduction]:
         if y.n > feeds:
             yield Reduction("feeder-width", y.index, feeds)
         z = network.layers[y.index]
-        reads = (z.heads + z.kv) * z.a + z.kv * z.value_rows
+        scores = 0 if network.kind == "softmax" and network.sees_itself_only else (z.heads + z.kv) * z.a
+        reads = scores + z.kv * z.value_rows
         if y.n > reads:
             yield Reduction("consumer-width", y.index, reads)
