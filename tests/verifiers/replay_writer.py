@@ -145,10 +145,10 @@ def jacobian(net: Any, source: Any, inputs: list[int]) -> list[int]:
     return rows
 
 
-def good_inputs(net: Any, source: Any, wanted: int) -> list[int]:
+def good_inputs(net: Any, source: Any, wanted: int, tries: int = 20000) -> list[int]:
     found, n = [], 0
     w = R.tensors(net, source.flat(net))
-    while len(found) < wanted and n < 20000:
+    while len(found) < wanted and n < tries:
         try:
             R.forward(net, R.Modular(source.p), w, source.tokens(net, n), R.drawer(source, source), n)
             found.append(n)
@@ -246,3 +246,14 @@ def certificate(spec: str, p: int = P, seed: int = 0, ambient: bool | None = Non
 
 def judge(cert: dict[str, Any]) -> Any:
     return R.replay(json.dumps(cert))
+
+
+def radicands_fail(spec: str, K: int) -> bool:
+    """Say whether some radicand has no root at point K."""
+    net = R.parse(spec)
+    home, source = R.Source(P, 0, f"radicands/{K}/"), R.Source(P, 0)
+    try:
+        R.forward(net, R.Modular(P), R.tensors(net, home.flat(net)), home.tokens(net, 0), R.drawer(home, source), 0)
+    except R.RootError:
+        return True
+    return False
