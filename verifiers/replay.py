@@ -1154,7 +1154,7 @@ def readers(net: Network, i: int, place: str) -> list[Reader]:
     """Return what reads the stream at the input of layer i, or after its attention."""
     layer = net.layers[i - 1]
     if place == "attention":
-        return [("U", "bu", 0)] + [("G", "", 0)] * (layer.act == "swiglu")
+        return [("U", "bu", 0)] + [("G", "bg", 0)] * (layer.act == "swiglu")  # there is no bg
     return [("Q", "bq", h) for h in range(layer.heads)] + [
         (W, b, g) for W, b in (("K", "bk"), ("V", "bv")) for g in range(layer.kv)
     ]

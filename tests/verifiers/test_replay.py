@@ -62,9 +62,7 @@ MECHANISMS = {
     "mlp d=2,2,2 r=2": None,
     "mlp d=2,3,4,5,4,6,4,1 r=2": 65,
     "mlp d=3,2,3 r=1": None,
-    "softmax d=2,3 a=1,1 t=2": None,
 }
-MECHANISMS.pop("softmax d=2,3 a=1,1 t=2")  # two values for one layer: not a spec, see test_specs
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +174,6 @@ def test_fields_annihilate_random_networks() -> None:
 
 # field, spec where exactly one condition fails, the arguments of its motion
 TWINS = [
-    ("gauge", "softmax d=2,2 a=2 t=2 rope", (1, 0)),  # twin by hand below: gl(a) under rope
     ("scaling", "softmax d=2,2 a=2 t=2", (1, 0)),
     ("head-scaling", "softmax d=2,2 a=2 t=2 dv=1", (1, 0)),
     ("head-mix", "softmax d=2,2 a=2 t=2 heads=2 kv=1 dv=1", (1, 0, 1)),
@@ -213,16 +210,12 @@ TWINS = [
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 bias=qk", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=2 t=2", (2, 0)),
     ("symmetric-key", "lightning d=1,2,2 a=2 t=2 rope", (2, 0)),
-    ("symmetric-key", "lightning d=1,2,2 a=2,2 t=2 heads=2,1", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 heads=2,1", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 skip", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 causal", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=3 causal window=2", (2, 0)),
     ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 bias=o", (2, 0)),
-    ("symmetric-key", "lightning d=1,2,2 a=2,2 t=2 bias=v", (2, 0)),
-    ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 ffn=2:2", (2, 0)),
-    ("ffn-scaling", "lightning d=2,2 a=2 t=2 ffn=2:silu", (1, 0)),
-    ("ffn-scaling", "lightning d=2,2 a=2 t=2 ffn=2:gelu", (1, 0)),
+    ("symmetric-key", "lightning d=2,2,2 a=1,2 t=2 bias=u ffn=2:2", (2, 0)),
     ("shift", "lightning d=2,2 a=2 t=2 skip norm=layer bias=qk", (1, "input")),
     ("shift", "lightning d=2,2 a=2 t=2 skip norm=layer bias=qv", (1, "input")),
     ("shift", "softmax d=2,2 a=2 t=2 skip norm=layer bias=qv rope", (1, "input")),
@@ -238,7 +231,7 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "spec", "options"), TWINS[1:])
+@pytest.mark.parametrize(("field", "spec", "options"), TWINS)
 def test_each_condition_is_needed(field: str, spec: str, options: tuple[Any, ...]) -> None:
     """With one condition dropped the motion is refused, and with reason: the derivative is not zero."""
     net, source = R.parse(spec), R.Source(BIG, 3)
@@ -397,8 +390,8 @@ def test_forward_pass_is_the_notation() -> None:
         if net.kind == "mlp" or (net.alibi and not (net.rope is False and all(x.m == 1 for x in net.layers))):
             continue  # elsewhere the slopes are absorbed by units
         tried += 1
-        w = R.tensors(net, [rng.uniform(-1, 1) for _ in range(R.parameters(net))])
-        X = [[rng.uniform(-1, 1) for _ in range(net.layers[0].m)] for _ in range(net.t)]
+        w = R.tensors(net, [rng.uniform(-0.6, 0.6) for _ in range(R.parameters(net))])
+        X = [[rng.uniform(-0.6, 0.6) for _ in range(net.layers[0].m)] for _ in range(net.t)]
         u, slopes = [rng.random() for _ in range(9)], [rng.random() for _ in range(9)]
         constants = {"rope": u, "alibi": [math.exp(m) for m in slopes], "gelu": [1.5]}
 
@@ -465,10 +458,14 @@ NORM = "lightning d=2,2 a=1 t=2 skip norm=rms"
 
 def change(path: str, value: Any) -> Any:
     def mutate(cert: dict[str, Any]) -> None:
+        where: list[str]
+        last: Any
         *where, last = path.split(".")
         target: Any = cert
         for key in where:
             target = target[int(key) if key.isdigit() else key]
+        if isinstance(target, list):
+            last = int(last)
         if value is DROP:
             del target[last]
         else:
@@ -544,10 +541,10 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("field of an mlp", BASE, change("upper.fields.0", {"field": "mlp-basis", "layer": 1}), "field"),
     ("field with a count", BASE, change("upper.fields.0", lambda f: {**f, "count": 9}), "schema"),
     ("field without layer", BASE, change("upper.fields.0.layer", DROP), "schema"),
-    ("lower claim too high", BASE, lambda c: (again(c), c.update(claim={"lower": 1, "upper": 23}, upper=None)), "claim"),
+    ("lower claim too high", BASE, lambda c: (again(c), c.update(claim={"lower": 1, "upper": 21}, upper=None)), "claim"),
     ("lower claim too low", BASE, change("claim.lower", plus(-1)), "claim"),
     ("lower above upper", BASE, change("claim.lower", plus(1)), "claim"),
-    ("upper above parameters", BASE, change("claim.upper", 28), "claim"),
+    ("upper above parameters", BASE, change("claim.upper", 22), "claim"),
     ("a third number in the claim", BASE, change("claim.dimension", 23), "schema"),
     ("unknown key", BASE, change("program", []), "schema"),
     ("missing key", BASE, change("holes", DROP), "schema"),
@@ -561,11 +558,10 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("seed negative", BASE, change("seed", -1), "json"),
     ("seed huge", BASE, change("seed", 10**30), "json"),
     ("seed as text", BASE, change("seed", "0"), "schema"),
-    ("another seed", BASE, change("seed", 1), None),
     ("rows out of range", BASE, change("lower.rows", lambda r: r + ",100000"), "schema"),
     ("columns out of range", BASE, change("lower.columns", "0-99"), "schema"),
-    ("one column less", BASE, change("lower.columns", "0-21"), "minor"),
-    ("dependent columns", BASE, change("lower.columns", "0-22"), "minor"),
+    ("one column less", BASE, change("lower.columns", "0-15"), "minor"),
+    ("dependent columns", BASE, change("lower.columns", "0-16"), "minor"),
     ("overlapping ranges", BASE, change("lower.rows", "0-5,5-21"), "schema"),
     ("touching ranges", BASE, change("lower.rows", "0-5,6-22"), "schema"),
     ("decreasing range", BASE, change("lower.rows", "5-0"), "schema"),
@@ -574,7 +570,7 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("rows as a list", BASE, change("lower.rows", [0, 1]), "schema"),
     ("a rank instead of a minor", BASE, change("lower.rule", "rank"), "schema"),
     ("huge input number", BASE, change("lower.inputs", "1000000000000"), "schema"),
-    ("input number over the stream cap", BASE, change("lower.inputs", lambda r: r + ",4000000"), None),
+    ("input number over the stream cap", "lightning d=2,2 a=2 t=2", change("lower.inputs", "0,4000000"), "caps"),
     ("radicands without norm", BASE, change("radicands", {"point": 0, "witnesses": []}), "schema"),
     ("exponents without exponentials", "lightning d=2,2 a=2 t=2", change("exponents", {"draws": "0"}), "schema"),
     ("dropped radicands", NORM, change("radicands", DROP), "radicands"),
@@ -596,7 +592,7 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "spec", "mutate", "rule"), MUTANTS, ids=[m[0] for m in MUTANTS])
-def test_mutants(name: str, spec: str, mutate: Any, rule: str | None, certificates: dict[str, Any]) -> None:
+def test_mutants(name: str, spec: str, mutate: Any, rule: str, certificates: dict[str, Any]) -> None:
     cert = written(certificates, spec)
     assert W.judge(cert).verdict == "valid"
     if mutate is not None:
@@ -613,20 +609,16 @@ def test_mutants(name: str, spec: str, mutate: Any, rule: str | None, certificat
         cert["radicands"]["point"] = next(k for k in range(99) if W.radicands_fail(spec, k))
     elif name == "an input without roots":
         good = W.good_inputs(R.parse(spec), R.Source(W.P, 0), 30)
-        cert["lower"]["inputs"] = str(next(n for n in range(99) if n not in good)) + "," + str(good[-1])
         cert["lower"]["inputs"] = W.ranges(sorted({*good[:3], next(n for n in range(99) if n not in good)}))
     found = W.judge(cert)
-    if rule is None:
-        assert found.verdict in ("valid", "invalid") and found.rule != "crash"
-    else:
-        assert (found.verdict, found.rule) == ("invalid", rule), found
+    assert (found.verdict, found.rule) == ("invalid", rule), found
 
 
 def test_variations_stay_valid(certificates: dict[str, Any]) -> None:
     cert = written(certificates, BASE)
     size = cert["claim"]["lower"]
     changed = copy.deepcopy(cert)
-    changed["upper"], changed["claim"]["upper"] = None, 21
+    changed["upper"] = None
     parameters = R.parameters(R.parse(BASE))
     changed["claim"]["upper"] = parameters
     assert W.judge(changed)[:1] == ("valid",)
@@ -645,6 +637,9 @@ def test_variations_stay_valid(certificates: dict[str, Any]) -> None:
     changed["holes"] = ["Ax's theorem"]
     found = W.judge(changed)
     assert (found.verdict, found.lower, found.holes) == ("holey", size, ("Ax's theorem",))
+    changed = copy.deepcopy(cert)
+    changed["seed"] = 1
+    assert W.judge(changed).verdict == "valid"
     changed = copy.deepcopy(cert)
     changed["spec"] = changed["upper"]["spec"] = "softmax t=3 a=2 heads=1 kv=1 d=3,3"
     assert W.judge(changed).verdict == "valid"
