@@ -82,7 +82,8 @@ def _width_one_exponentials(
 
 def _competing(sees: np.ndarray) -> np.ndarray:
     """The (key, query) pairs whose exponential does not cancel: seen, by a query that sees another key too."""
-    return sees & (sees.sum(axis=0) > 1)[None, :]
+    competing: np.ndarray = sees & (sees.sum(axis=0) > 1)[None, :]
+    return competing
 
 
 def _project(p: Program, x: int, matrix: int, bias: int | None) -> int:

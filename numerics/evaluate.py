@@ -235,5 +235,5 @@ def _factor(
     if operation == "reciprocal":  # d(1/x) = -1/x^2 dx
         return Lifted(ring.mul(square, ring.lift(np.array(-1))), result.inputs)
     cube = ring.mul(square, result.array)  # r^2 x = 1: dr = -r^3/2 dx
-    half = ring.reciprocal(ring.lift(np.array([2])))
-    return Lifted(ring.mul(cube, ring.mul(half, ring.lift(np.array([-1])))), result.inputs)
+    half = ring.reciprocal(ring.lift(np.array(2)))
+    return Lifted(ring.mul(cube, ring.mul(half, ring.lift(np.array(-1)))), result.inputs)
