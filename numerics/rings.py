@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .program import Exponentials
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 DEFAULT_PRIME = 2_097_143  # the largest prime below 2^21; 3 mod 4
@@ -32,7 +34,7 @@ class Ring(Protocol):
     def mul(self, x: Any, y: Any) -> Any: ...  # noqa: D102
     def reciprocal(self, x: Any) -> Any: ...  # noqa: D102
     def root(self, x: Any) -> Any: ...  # noqa: D102
-    def exp(self, x: Any) -> Any: ...  # noqa: D102
+    def exp(self, x: Any, exponentials: Exponentials) -> Any: ...  # noqa: D102
 
 
 def _exact(value: Any) -> Fraction:
@@ -161,7 +163,7 @@ class PrimeField:
         r = self.integers(self.power(self.reciprocal(x), (self.p + 1) // 4))
         return self.lift(np.minimum(r, self.p - r))
 
-    def exp(self, x: Array) -> Array:
+    def exp(self, x: Array, exponentials: Exponentials) -> Array:
         """There is no exponential in GF(p): interpreters use a unit of the point."""
         raise TypeError("an exponential in GF(p) is a unit of the point")
 
@@ -203,7 +205,7 @@ class Rationals:
         """The positive r with r^2 x = 1; raises `NotInvertible` where it is not rational."""
         return self.lift(np.array([_rational_root(v) for v in x.reshape(-1)], dtype=object).reshape(x.shape))
 
-    def exp(self, x: Array) -> Array:
+    def exp(self, x: Array, exponentials: Exponentials) -> Array:
         """There is no rational exponential: interpreters use a unit of the point."""
         raise TypeError("an exponential over the rationals is a unit of the point")
 
