@@ -48,7 +48,7 @@ def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int
         if network.alibi:
             s = p.add(s, alibi_shift(p, layer.heads, t))
         counted = np.broadcast_to(_competing(sees), (layer.heads, t, t))
-        e = p.exp(s, Exponentials(f"{layer.index}.e", counted))
+        e = p.exp(s, Exponentials(f"{layer.index}.e", counted, normalised=True))
     if not sees.all():
         e = p.mul(e, mask)
     total = p.einsum("hij,i->hj", e, _ones(p, t))
@@ -73,16 +73,17 @@ def _width_one_exponentials(
         Exponentials(f"{layer.index}.e", np.broadcast_to(counted, (layer.heads, t, t)), symmetric=True),
     )
     if "bq" in params:
-        b = p.einsum("ham,ham->h", keys, p.einsum("ha,m->ham", params["bq"], _ones(p, 1)))
+        b = p.einsum("ham,ha->hm", keys, params["bq"])
         occurring = np.broadcast_to(competing.any(axis=1), (layer.heads, t))
-        f = p.exp(p.einsum("h,mi->hi", b, x), Exponentials(f"{layer.index}.f", occurring))
+        f = p.exp(p.einsum("hm,mi->hi", b, x), Exponentials(f"{layer.index}.f", occurring))
         e = p.einsum("hij,hi->hij", e, f)
     return p.mul(e, alibi_factor(p, layer.heads, t)) if network.alibi else e
 
 
 def _competing(sees: np.ndarray) -> np.ndarray:
     """The (key, query) pairs whose exponential does not cancel: seen, by a query that sees another key too."""
-    return sees & (sees.sum(axis=0) > 1)[None, :]
+    competing: np.ndarray = sees & (sees.sum(axis=0) > 1)[None, :]
+    return competing
 
 
 def _project(p: Program, x: int, matrix: int, bias: int | None) -> int:

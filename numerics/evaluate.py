@@ -48,7 +48,7 @@ def evaluate(program: Program, ring: Ring, bindings: Mapping[str, Any]) -> list[
             if ring.formal:
                 value = _bound(ring, bindings[step.data.label], step.shape, False)
             else:
-                value = Lifted(ring.exp(args[0].array), args[0].inputs)
+                value = Lifted(ring.exp(args[0].array, step.data), args[0].inputs)
         elif step.operation == "einsum":
             x, y = args
             inputs = x.inputs or y.inputs
@@ -67,10 +67,10 @@ def evaluate(program: Program, ring: Ring, bindings: Mapping[str, Any]) -> list[
 
 
 def _bound(ring: Ring, given: Any, shape: tuple[int, ...], shared: bool) -> Lifted:
-    array = given if shared and np.shape(given) == shape else np.asarray(given)
+    array = given if hasattr(given, "shape") else np.asarray(given)  # arrays of other libraries stay what they are
     if shared and np.shape(array) != shape:
         count = int(np.prod(shape))  # layers with fewer planes or heads use the first constants
-        array = np.asarray(array).reshape(-1)[:count].reshape(shape)
+        array = array.reshape(-1)[:count].reshape(shape)
     inputs = len(np.shape(array)) == len(shape) + 1
     if np.shape(array)[inputs:] != shape:
         raise ValueError(f"shape {np.shape(array)} does not fit {shape}")
@@ -235,5 +235,5 @@ def _factor(
     if operation == "reciprocal":  # d(1/x) = -1/x^2 dx
         return Lifted(ring.mul(square, ring.lift(np.array(-1))), result.inputs)
     cube = ring.mul(square, result.array)  # r^2 x = 1: dr = -r^3/2 dx
-    half = ring.reciprocal(ring.lift(np.array([2])))
-    return Lifted(ring.mul(cube, ring.mul(half, ring.lift(np.array([-1])))), result.inputs)
+    half = ring.reciprocal(ring.lift(np.array(2)))
+    return Lifted(ring.mul(cube, ring.mul(half, ring.lift(np.array(-1)))), result.inputs)

@@ -6,6 +6,7 @@ Ten instructions. Shapes are known when recording, and every operand of `add` an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +21,14 @@ class Exponentials:
 
     `label` names their units; `counted[entry]` says which entries are exponents of the network (a masked score is not);
     `symmetric`: the last two axes are (i, j) and entry (j, i) is identically entry (i, j), so that they share a unit.
+    `normalised`: the last two axes are (key, query); only ratios of counted entries of one query matter, the others are
+    masked or cancel, so that floats may subtract the largest counted exponent of each query.
     """
 
     label: str
     counted: np.ndarray[Any, np.dtype[np.bool_]]
     symmetric: bool = False
+    normalised: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,10 @@ class Program:
         return self._push("generic", (), shape, label)
 
     def einsum(self, subscripts: str, x: int, y: int) -> int:
-        """The product of two tensors, summed over the letters missing in the result (each letter of the result occurs in x or y)."""
+        """The product of two tensors, summed over the letters missing in the result, which must occur in both.
+
+        Raises `ValueError` if letters and shapes do not fit. Letters are lower case.
+        """
         left, right, out = _split(subscripts)
         sizes: dict[str, int] = {}
         for letters, value in ((left, x), (right, y)):
@@ -123,8 +130,12 @@ class Program:
 
 
 def _split(subscripts: str) -> tuple[str, str, str]:
-    inputs, out = subscripts.split("->")
-    left, right = inputs.split(",")
-    if set(out) - set(left) - set(right):
-        raise ValueError(f"{subscripts}: the result has letters of its own")
+    match = re.fullmatch(r"([a-z]*),([a-z]*)->([a-z]*)", subscripts)
+    if match is None:
+        raise ValueError(f"{subscripts!r} is not of the form nm,mt->nt")
+    left, right, out = match.groups()
+    if set(out) - set(left) - set(right) or len(set(out)) < len(out):
+        raise ValueError(f"{subscripts}: the result has letters of its own, or one twice")
+    if (set(left) ^ set(right)) - set(out):
+        raise ValueError(f"{subscripts}: a summed letter must occur in both operands")
     return left, right, out

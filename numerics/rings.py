@@ -7,9 +7,12 @@ exponential is a unit of the point. Arrays may carry extra leading axes; `add` a
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Rational
 from typing import Any, Protocol
 
 import numpy as np
+
+from .program import Exponentials
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -31,15 +34,31 @@ class Ring(Protocol):
     def mul(self, x: Any, y: Any) -> Any: ...  # noqa: D102
     def reciprocal(self, x: Any) -> Any: ...  # noqa: D102
     def root(self, x: Any) -> Any: ...  # noqa: D102
-    def exp(self, x: Any) -> Any: ...  # noqa: D102
+    def exp(self, x: Any, exponentials: Exponentials) -> Any: ...  # noqa: D102
+
+
+def _exact(value: Any) -> Fraction:
+    """An integer (of Python or numpy) or a rational as a `Fraction` of Python integers; floats are refused, not rounded."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return Fraction(int(value))
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    raise TypeError(f"exact numbers are integers and fractions, not {type(value).__name__}")
+
+
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))
 
 
 class PrimeField:
-    """GF(p) on float64 arrays of balanced residues, |x| <= p/2 + 1: products and short sums are exact, BLAS does the work.
+    """GF(p) on float64 arrays of balanced residues, |x| <= p/2 + 2: products and short sums are exact, BLAS does the work.
 
-    Exact because every intermediate sum stays below 2^53: a dot product of k terms is at most k (p/2 + 1)^2, so sums are
-    cut into pieces of `terms` = floor(2^53 / (p/2 + 1)^2) and reduced in between. For p near 2^21 that is 8191 terms.
-    Raises `ValueError` if p is too large for one product (p > 2^27).
+    Exact because every intermediate sum stays below 2^53: a dot product of k terms is at most k (p/2 + 2)^2, so sums are
+    cut into pieces of `terms` = floor(2^53 / (p/2 + 2)^2) and reduced in between. For p near 2^21 that is 8192 terms.
+    Raises `ValueError` if p is too large for one product (p > 2^27), too small, or composite: Fermat inverses and the
+    claims made from ranks need a field.
     """
 
     formal = True
@@ -47,12 +66,18 @@ class PrimeField:
     def __init__(self, p: int = DEFAULT_PRIME):
         if not 2 < p < 1 << 27:
             raise ValueError(f"p={p} is out of range for exact float64 products")
+        if not _is_prime(p):
+            raise ValueError(f"p={p} is not a prime")
         self.p = p
-        self.terms = (1 << 53) // ((p // 2 + 1) ** 2) - 1
+        self.terms = (1 << 53) // ((p // 2 + 2) ** 2)
         self._inverse = 1.0 / p
 
     def reduce(self, x: Array) -> Array:
-        """Balanced residues of exact integers |x| < 2^53: |x - p rint(x/p)| <= p/2 + 1, since rint errs by at most one ulp of x/p."""
+        """Balanced residues of exact integers |x| < 2^53, at most p/2 + 2.
+
+        1/p and the product are each rounded by 2^-53, so the quotient errs by less than |x|/p 2^-52 < 2/p, and
+        |x - p rint(x/p)| < p (1/2 + 2/p).
+        """
         result: Array = x - np.rint(x * self._inverse) * self.p
         return result
 
@@ -65,11 +90,12 @@ class PrimeField:
         elif array.dtype.kind not in "iub":
             raise TypeError(f"GF(p) takes integers and fractions, not {array.dtype}")
         else:
-            array = array.astype(np.int64) % self.p
+            wide = np.uint64 if array.dtype.kind == "u" else np.int64
+            array = array.astype(wide) % wide(self.p)
         return self.reduce(array.astype(np.float64))
 
     def _residue(self, value: Any) -> int:
-        fraction = Fraction(value)
+        fraction = _exact(value)
         if fraction.denominator % self.p == 0:
             raise NotInvertible(f"{fraction} has no residue mod {self.p}")
         return fraction.numerator * pow(fraction.denominator, -1, self.p) % self.p
@@ -80,7 +106,8 @@ class PrimeField:
 
     def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
         """The two-operand einsum, as one batched matrix product."""
-        return _matmul_einsum(left, right, out, x, y, self.matmul)
+        result: Array = matmul_einsum(left, right, out, x, y, self.matmul)
+        return result
 
     def matmul(self, x: Array, y: Array) -> Array:
         """x @ y, reduced; cut into exact pieces along the summed axis."""
@@ -125,13 +152,18 @@ class PrimeField:
         return result
 
     def root(self, x: Array) -> Array:
-        """The r with r^2 x = 1, the smaller of r and p - r (p = 3 mod 4); raises `NotInvertible` where there is none."""
+        """The r with r^2 x = 1, the smaller of r and p - r.
+
+        Raises `NotInvertible` where there is none, `ValueError` unless p = 3 mod 4.
+        """
+        if self.p % 4 != 3:
+            raise ValueError(f"roots are taken for p = 3 mod 4 only, and p={self.p}")
         if not np.all(self.has_root(x)):
             raise NotInvertible(f"a radicand is not a square mod {self.p} at this point")
         r = self.integers(self.power(self.reciprocal(x), (self.p + 1) // 4))
         return self.lift(np.minimum(r, self.p - r))
 
-    def exp(self, x: Array) -> Array:
+    def exp(self, x: Array, exponentials: Exponentials) -> Array:
         """There is no exponential in GF(p): interpreters use a unit of the point."""
         raise TypeError("an exponential in GF(p) is a unit of the point")
 
@@ -146,37 +178,34 @@ class Rationals:
         array = np.asarray(array)
         if array.dtype.kind not in "iubO":
             raise TypeError(f"the rationals take integers and fractions, not {array.dtype}")
-        flat = [v if isinstance(v, Fraction) else Fraction(int(v)) for v in array.reshape(-1)]
-        lifted = np.empty(len(flat), dtype=object)
-        lifted[:] = flat
+        lifted = np.empty(array.size, dtype=object)
+        lifted[:] = [_exact(v) for v in array.reshape(-1)]
         return lifted.reshape(array.shape)
 
     def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
         """The two-operand einsum."""
-        return _matmul_einsum(left, right, out, x, y, np.matmul)
+        result: Array = matmul_einsum(left, right, out, x, y, np.matmul)
+        return result
 
     def add(self, x: Array, y: Array) -> Array:
         """x + y."""
-        result: Array = x + y
-        return result
+        return np.asarray(x + y, dtype=object)  # numpy unpacks object arrays without axes
 
     def mul(self, x: Array, y: Array) -> Array:
         """x * y, entrywise."""
-        result: Array = x * y
-        return result
+        return np.asarray(x * y, dtype=object)
 
     def reciprocal(self, x: Array) -> Array:
         """1/x; raises `NotInvertible` where x is 0."""
         if any(v == 0 for v in x.reshape(-1)):
             raise NotInvertible("a denominator is 0 at this point")
-        result: Array = Fraction(1) / x
-        return result
+        return np.asarray(Fraction(1) / x, dtype=object)
 
     def root(self, x: Array) -> Array:
         """The positive r with r^2 x = 1; raises `NotInvertible` where it is not rational."""
         return self.lift(np.array([_rational_root(v) for v in x.reshape(-1)], dtype=object).reshape(x.shape))
 
-    def exp(self, x: Array) -> Array:
+    def exp(self, x: Array, exponentials: Exponentials) -> Array:
         """There is no rational exponential: interpreters use a unit of the point."""
         raise TypeError("an exponential over the rationals is a unit of the point")
 
@@ -190,8 +219,12 @@ def _rational_root(value: Fraction) -> Fraction:
     return Fraction(bottom, top)
 
 
-def _matmul_einsum(left: str, right: str, out: str, x: Array, y: Array, matmul: Any) -> Array:
-    """An einsum as transposes, one matrix product and a transpose back; letters in both operands and the result are batch axes."""
+def matmul_einsum(left: str, right: str, out: str, x: Any, y: Any, matmul: Any) -> Any:
+    """An einsum as transposes, one matrix product and a transpose back.
+
+    Letters in both operands and the result are batch axes. Works on whatever has `transpose` and `reshape`. Raises
+    `ValueError` where a summed letter occurs in one operand only.
+    """
     batch = [c for c in out if c in left and c in right]
     rows = [c for c in out if c in left and c not in right]
     columns = [c for c in out if c in right and c not in left]
@@ -208,11 +241,9 @@ def _matmul_einsum(left: str, right: str, out: str, x: Array, y: Array, matmul: 
             result *= sizes[c]
         return result
 
-    a = x.transpose([left.index(c) for c in batch + rows + summed]).reshape(*(sizes[c] for c in batch), size(rows), size(summed))
-    b = y.transpose([right.index(c) for c in batch + summed + columns]).reshape(
-        *(sizes[c] for c in batch), size(summed), size(columns)
-    )
+    lead = [sizes[c] for c in batch]
+    a = x.transpose([left.index(c) for c in batch + rows + summed]).reshape(*lead, size(rows), size(summed))
+    b = y.transpose([right.index(c) for c in batch + summed + columns]).reshape(*lead, size(summed), size(columns))
     result = matmul(a, b).reshape([sizes[c] for c in batch + rows + columns])
     order = batch + rows + columns
-    transposed: Array = result.transpose([order.index(c) for c in out])
-    return transposed
+    return result.transpose([order.index(c) for c in out])
