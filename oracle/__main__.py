@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.message("neuromanifold: stopped by Ctrl-C")
         return exits.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # rich, which prints --help, makes the one into the other
         _abandon_stdout()
         return exits.BROKEN_PIPE
     except Exception as error:
@@ -71,9 +71,20 @@ def _run(arguments: list[str], about: dict[str, Any]) -> int:
         raise exits.CommandError(f"a command is missing: {', '.join(commands.names())}, or --help")
     command, bound, _ = app().parse_args(arguments)
     if "spec" in bound.arguments:
-        about |= {"spec": None, "asked": console.asked(bound.arguments["spec"])}
+        spec = bound.arguments["spec"]
+        about |= {"spec": _canonical(spec), "asked": console.asked(spec)}
     code = command(*bound.args, **bound.kwargs)
     return code if isinstance(code, int) else exits.HOLDS  # --help and --version return nothing
+
+
+def _canonical(spec: str) -> str | None:
+    from ..numerics.network import NetworkError
+    from ..numerics.notation import parse
+
+    try:
+        return str(parse(spec))
+    except NetworkError:
+        return None
 
 
 def _report(error: Exception, about: dict[str, Any], as_json: bool) -> int:

@@ -30,8 +30,13 @@ def to_line(value: dict[str, Any]) -> str:
 
 def message(text: str) -> None:
     """Print one line on stderr; a stderr that is closed or full is no reason to fail."""
+    report(printable(text, limit=1_000))
+
+
+def report(text: str) -> None:
+    """Print several lines on stderr, of texts that are printable already."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(printable(text, limit=1_000) + "\n")
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
 

@@ -28,10 +28,11 @@ def explain(
     """
     from ...numerics.notation import parse
     from ..asking import ask, check_limits
-    from ..explain import explain as explanation
 
     check_limits(seed, timeout)
     answer, interrupted = ask(parse(spec), seed, timeout)
+    from ..explain import explain as explanation
+
     text = explanation(answer)
     if json:
         console.result_json({**answer.to_json(), "text": text})
