@@ -35,8 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = "--json" in arguments
     try:
         code = _run(arguments, about)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        console.flush()
         return code
     except KeyboardInterrupt:
         console.message("neuromanifold: stopped by Ctrl-C")
@@ -100,8 +99,7 @@ def _report(error: Exception, about: dict[str, Any], as_json: bool) -> int:
             import traceback
 
             traceback.print_exception(error)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        console.flush()
     except OSError:
         _abandon_stdout()
     return code

@@ -18,6 +18,12 @@ def result(text: str) -> None:
         sys.stdout.write(text + "\n")
 
 
+def flush() -> None:
+    """Let a reader see the results so far."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
 def result_json(value: dict[str, Any]) -> None:
     """Print one object on one line of stdout: ASCII, so that no terminal or locale can garble it."""
     result(to_line(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 HOLDS = 0  # holds, answered, valid
@@ -22,6 +23,13 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = USAGE):
         super().__init__(message)
         self.code = code
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> CommandError:
+    """Return the error for a name that is not known, with the nearest that is."""
+    near = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return CommandError(f"there is no {what} {name[:100]!r}; {hint}")
 
 
 def worst(codes: Iterable[int]) -> int:

@@ -27,11 +27,7 @@ def theorems(id: str | None = None, /, *, json: bool = False) -> int:
                 console.result(f"{theorem.id:<{width}}  {theorem.status:<10}  {theorem.statement}")
         return exits.HOLDS
     if id not in known:
-        import difflib
-
-        near = difflib.get_close_matches(id, known, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-        raise exits.CommandError(f"there is no theorem {console.printable(id)!r}; {hint}")
+        raise exits.unknown_name("theorem", id, known)
     if json:
         console.result_json({"schema": 1, **known[id].to_json()})
     else:
