@@ -10,7 +10,7 @@ from typing import Any
 from ..numerics.forward import record
 from ..numerics.network import Network
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
-from .exponents import independent_draws
+from .exponents import exponent_count, independent_draws
 from .index_sets import format_set
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
@@ -82,7 +82,7 @@ def _lower(
         if witnesses is None:
             return None, {}, "no lower bound: no witness was found that the norms' radicands are independent non-squares"
         sides["radicands"] = witnesses
-    if network.transcendental:
+    if exponent_count(program):
         draws = independent_draws(network, program, seed, ring)
         if draws is None:
             return None, {}, "no lower bound: the exponents could not be shown independent, so exponentials may not be treated as free"

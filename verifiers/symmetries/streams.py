@@ -12,15 +12,17 @@ def fields(network: Network, layer: Layer) -> Iterator[Field]:
     """Fields of the streams that layer i writes (after attention and, with ffn, after ffn), and of its softmax biases."""
     if network.kind == "softmax":
         yield from _softmax_biases(network, layer)
-    if network.skip or network.norm:
+    if network.norm:
         return
     for after in ("attention", "ffn") if layer.ffn else ("attention",):
         consumers = _consumers(network, layer, after)
-        if consumers:
+        if not consumers:
+            continue
+        if not network.skip:
             yield _hidden_basis(network, layer, after, consumers)
-            pushed = _push(network, layer, after, consumers)
-            if pushed:
-                yield pushed
+        pushed = _push(network, layer, after, consumers)
+        if pushed:
+            yield pushed
 
 
 def _has(network: Network, name: str) -> bool:
@@ -79,6 +81,11 @@ def _push(network: Network, layer: Layer, after: str, consumers: list[tuple[str,
             motion |= {b: f"-{m} e" for b, m in pairs}
         elif not (name.endswith(".K") and network.kind == "softmax" and not network.rotates):
             return None
+    if network.skip:  # the stream carries the constant on: the next block takes it out again
+        exit_bias = f"{i}.bd" if after == "attention" and layer.ffn else f"{i + 1}.bo"
+        if not _has(network, exit_bias):
+            return None
+        motion[exit_bias] = "-e"
     return Field("push", i, Variable("free", (layer.n, 1)), motion, {"after": after})
 
 
