@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-SPEC = "lightning d=3,3,3 a=2,2 t=3"
+SPEC = "lightning d=3,3,3 a=2 t=3"
 LARGE = "lightning d=512,512,512 a=64 t=16"
 
 
