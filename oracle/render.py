@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 from .answer import Answer, Evidence
@@ -45,7 +46,10 @@ def _gap(answer: Answer) -> str:
 def _redundancy(answer: Answer) -> str:
     if answer.dimension is None:
         return ""
-    parts = ", ".join(f"{size} {name}" for name, size in answer.redundancy if size)
+    kinds: Counter[str] = Counter()
+    for name, size in answer.redundancy:
+        kinds[name.split(" ")[0]] += size  # "gauge 1", "gauge 2": the layers are for `explain`
+    parts = ", ".join(f"{size} by {name}" for name, size in kinds.items() if size)
     total = answer.parameters - answer.dimension
     return f", of which {total} redundant" + (f": {parts}" if parts else "")
 

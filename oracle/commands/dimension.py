@@ -48,7 +48,9 @@ def dimension(
         raise exits.CommandError(f"--certificate {reason}")
     answer, interrupted = ask(network, seed, timeout)
     if certificate is not None and answer.certificate is not None:
-        files.write_whole(certificate, console.to_line(answer.certificate) + "\n")
+        from ...verifiers.certificate import dumps
+
+        files.write_whole(certificate, dumps(answer.certificate))
     if json:
         console.result_json(answer.to_json())
     else:

@@ -38,7 +38,7 @@ def test_text_says_label_bounds_and_how_to_recheck(stub):
         "\n"
         "  dimension   7  proven\n"
         "  proven      7 <= dimension <= 7\n"
-        "  parameters  8, of which 1 redundant: 1 gauge\n"
+        "  parameters  8, of which 1 redundant: 1 by gauge\n"
         "  because     >= 2, proven: point of seed 0\n"
         "\n"
         "  proven: an exact lower and an exact upper bound meet, and a certificate implies both.\n"
