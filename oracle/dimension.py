@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..numerics.network import Network
 from ..numerics.notation import parse
 from .answer import Answer, Evidence, decide
 
+if TYPE_CHECKING:
+    from ..verifiers.certificate import Proof
+
 DEFAULT_BUDGET = 300.0  # seconds that a proof may be predicted to take where no timeout is given
 MEMORY_BUDGET = 8 << 30  # bytes
 
 
-def dimension(network: str | Network, *, seed: int = 0, timeout: float | None = None) -> Answer:
+def dimension(
+    network: str | Network,
+    *,
+    seed: int = 0,
+    timeout: float | None = None,
+    progress: Callable[[Answer], None] | None = None,
+) -> Answer:
     """The dimension of the network's function space, with label, bounds, evidence and certificate.
 
     A proof is tried if its predicted cost fits `timeout` seconds (default 300) and 8 GiB; otherwise, or where its bounds do
     not meet, theorems answer; otherwise the rank at a random point is an estimate. What was not used says why in the
-    evidence. The same network and seed give the same answer, `seconds` apart.
+    evidence. `progress` is called with the best answer so far. The same network and seed give the same answer, `seconds` apart.
     Raises `NetworkError` for text that is no network, `Contradiction` when sources exclude each other.
     """
     started = time.monotonic()
@@ -32,7 +43,13 @@ def dimension(network: str | Network, *, seed: int = 0, timeout: float | None = 
     else:
         from ..verifiers.certificate import prove_bounds
 
-        proof = prove_bounds(network, seed, None if timeout is None else started + timeout)
+        def tell(proof: Proof) -> None:
+            if progress:
+                found = _proof_evidence(proof.lower, proof.upper, proof.network.parameters, proof.notes)
+                bounds = (proof.network.parameters, proof.lower, proof.upper)
+                progress(decide(str(proof.network), *bounds, found, certificate=proof.certificate))
+
+        proof = prove_bounds(network, seed, None if timeout is None else started + timeout, tell)
         lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
         certificate = proof.certificate
         evidence += _proof_evidence(proof.lower, proof.upper, network.parameters, proof.notes)

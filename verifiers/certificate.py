@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,15 +34,21 @@ class Proof:
     notes: tuple[str, ...] = ()
 
 
-def prove_bounds(network: Network, seed: int = 0, deadline: float | None = None) -> Proof:
+def prove_bounds(
+    network: Network,
+    seed: int = 0,
+    deadline: float | None = None,
+    progress: Callable[[Proof], None] | None = None,
+) -> Proof:
     """The best proven bounds at hand, with a certificate for both.
 
-    `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned.
+    `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned. `progress` is
+    told of bounds that are proven before the end.
     """
     ring = PrimeField(DEFAULT_PRIME)
     best: Proof | None = None
     for attempt in range(ATTEMPTS):
-        proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline)
+        proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline, progress)
         if best is None or proof.upper - proof.lower < best.upper - best.lower:
             best = proof
         if proof.lower == proof.upper or _late(deadline) or proof.lower > 0:
@@ -55,13 +62,18 @@ def _late(deadline: float | None) -> bool:
     return deadline is not None and time.monotonic() > deadline
 
 
-def _attempt(network: Network, seed: int, ring: PrimeField, deadline: float | None) -> Proof:
+def _attempt(
+    network: Network, seed: int, ring: PrimeField, deadline: float | None, progress: Callable[[Proof], None] | None
+) -> Proof:
     notes: list[str] = []
     if _late(deadline):
         return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
     upper = upper_bound(network, seed, ring)
     lower: LowerBound | None = None
     sides: dict[str, Any] = {}
+    if progress:
+        so_far = _assemble(network, seed, ring.p, None, {}, upper)
+        progress(Proof(network, 0, upper.value, upper.redundancy, so_far))
     if _late(deadline):
         notes.append("lower bound not tried: no time was left")
     else:
