@@ -1345,7 +1345,7 @@ def centre(c: Chart, i: int, after: str, to: str, k: int) -> Motions:
     need(c.net.norm == "layer", "centre needs norm=layer")
     reader = next((found for found in readers(c.net, i, after) if found[0] == to and found[2] == k), None)
     if reader is None:
-        raise ReplayError("field", f"centre: no block {k} of {to} reads the stream after {after}")
+        raise ReplayError("field", f"centre: no block {k} of {to[:20]} reads the stream after {after}")
     need(absorbs(c, i, reader), f"centre needs the bias of {to}")
     w = [1] * width
     for x, y in product(range(width), range(width)):

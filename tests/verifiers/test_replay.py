@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 from fractions import Fraction
+from hashlib import shake_256
 from pathlib import Path
 from typing import Any
 
@@ -416,6 +417,57 @@ def test_outputs_in_exact_rationals() -> None:
     soft = R.outputs("softmax d=2,1 a=1 t=2", values, X, unit=lambda label, k: Fraction(k + 1), one=Fraction(1))
     assert soft == [[(Fraction(5, 2) - 3) / 4, (2 * Fraction(5, 2) - 4) / 6]]
     assert R.outputs("mlp d=2,1,1 r=3", {"1.W": [1, 2], "2.W": [5]}, [[1], [1]], one=Fraction(1)) == [[135]]
+
+
+def test_the_point_is_the_expansion_of_the_seed() -> None:
+    def word(label: str, k: int) -> int:
+        return int.from_bytes(shake_256(label.encode()).digest(8 * k + 8)[-8:], "little")
+
+    net, p = R.parse("softmax d=2,3 a=2 t=3 heads=2"), W.P
+    source, draw = R.Source(p, 5), R.Source(p, 5, "exponents/9/")
+    assert source.flat(net)[8 + 8 + 7] == word("neuromanifold:5:1.V", 7) % p
+    assert draw.flat(net)[3] == word("neuromanifold:5:exponents/9/1.Q", 3) % p
+    assert source.tokens(net, 4)[2][1] == word("neuromanifold:5:X", 4 * 6 + 1 * 3 + 2) % p
+    assert source.unit("1.e", 1000) == 1 + word("neuromanifold:5:1.e", 1000) % (p - 1)
+    draw = R.drawer(R.Source(p, 5, "exponents/9/twin/"), source)
+    assert draw("1.e", 2) == 1 + word("neuromanifold:5:exponents/9/twin/1.e", 2) % (p - 1)
+    assert draw("rope", 1) == word("neuromanifold:5:rope", 1) % p
+    assert draw("gelu", 0) == 1 + word("neuromanifold:5:gelu", 0) % (p - 1)
+    assert draw("alibi", 1) == 1 + word("neuromanifold:5:alibi", 1) % (p - 1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "used"),
+    [
+        (
+            "softmax d=2,2 a=2 t=3 heads=2 causal",
+            {("1.e", ((4 * 2 + h) * 3 + i) * 3 + j) for h in (0, 1) for j in (1, 2) for i in range(j + 1)},
+        ),
+        (
+            "softmax d=1,1 a=1 t=2 heads=2 bias=q alibi",
+            {("1.e", ((4 * 2 + h) * 2 + i) * 2 + j) for h in (0, 1) for i, j in ((0, 0), (0, 1), (1, 1))}
+            | {("1.f", (4 * 2 + h) * 2 + i) for h in (0, 1) for i in (0, 1)}
+            | {("alibi", h) for h in (0, 1)},
+        ),
+        ("softmax d=1,1 a=2 t=2 rope", {("1.e", 16 + k) for k in range(4)} | {("rope", 0)}),
+        (
+            "lightning d=1,1 a=1 t=2 ffn=3:gelu",
+            {("1.s", (4 * 3 + u) * 2 + j) for u in range(3) for j in (0, 1)} | {("gelu", 0)},
+        ),
+        ("softmax d=2,2 a=2 t=3 causal window=1", set()),
+        ("softmax d=2,2 a=2 t=1", set()),
+    ],
+)
+def test_units_are_the_ones_of_the_format(spec: str, used: set[tuple[str, int]]) -> None:
+    net, source, seen = R.parse(spec), R.Source(W.P, 0), set()
+
+    def draw(label: str, k: int) -> int:
+        seen.add((label, k))
+        return 1 + len(seen)
+
+    R.forward(net, R.Modular(W.P), R.tensors(net, source.flat(net)), source.tokens(net, 4), draw, 4)
+    assert seen == used
+    assert R.has_exponentials(net) == bool(used)
 
 
 def test_dual_numbers_differentiate() -> None:
