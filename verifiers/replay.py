@@ -1058,17 +1058,15 @@ class Motion(dict[int, int]):
         """d(target) += e source, for each name; the source is the target itself unless given."""
         for name, origin in zip(names.split(), (source or names).split(), strict=True):
             start, _, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
-            for r, c, value in e:
-                for x in range(columns):
-                    self.put(value * self.chart.flat[start + c * columns + x], i, name, k, r, x)
+            for (r, c, value), x in product(e, range(columns)):
+                self.put(value * self.chart.flat[start + c * columns + x], i, name, k, r, x)
 
     def right(self, e: Matrix, i: int, names: str, k: int, source: str = "", at: int = -1) -> None:
-        """d(target) += source e, for each name."""
+        """d(target) += source e, for each name; a vector is one column, so b -= W u is right by -u."""
         for name, origin in zip(names.split(), (source or names).split(), strict=True):
             start, rows, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
-            for r, c, value in e:
-                for x in range(rows):
-                    self.put(value * self.chart.flat[start + x * columns + r], i, name, k, x, c)
+            for (r, c, value), x in product(e, range(rows)):
+                self.put(value * self.chart.flat[start + x * columns + r], i, name, k, x, c)
 
 
 Motions = Iterator[Motion]
@@ -1099,11 +1097,6 @@ def scaling(c: Chart, i: int, group: int) -> Motions:
     yield v
 
 
-def head_scaling(c: Chart, i: int, head: int) -> Motions:
-    """O up, scores of one head down."""
-    yield from head_pair(c, i, head, head)
-
-
 def head_mix(c: Chart, i: int, head: int, to: int) -> Motions:
     """O of one head takes from another head of the group what the other's queries give up."""
     layer = c.layer(i)
@@ -1113,7 +1106,7 @@ def head_mix(c: Chart, i: int, head: int, to: int) -> Motions:
 
 
 def head_pair(c: Chart, i: int, head: int, to: int) -> Motions:
-    """dO_head = O_to, dQ_to = -Q_head."""
+    """dO_head = O_to, dQ_to = -Q_head: y = sum_h O_h v P_h, and P_h is linear in Q_h; head = to is head-scaling."""
     layer, v = c.layer(i), Motion(c)
     need(c.net.kind == "lightning" and layer.dv, "mixing heads needs lightning with dv")
     v.left(scalar(layer.n), i, "O", head, "O", to)
@@ -1260,16 +1253,6 @@ def dead(c: Chart, i: int, names: str, k: int) -> Motions:
                 yield v
 
 
-def dead_query(c: Chart, i: int, head: int) -> Motions:
-    """See `dead`."""
-    return dead(c, i, "Q bq", head)
-
-
-def dead_key(c: Chart, i: int, group: int) -> Motions:
-    """See `dead`."""
-    return dead(c, i, "K bk", group)
-
-
 def symmetric(c: Chart, i: int, group: int, target: str, source: str) -> Motions:
     """Where keys and queries read parallel vectors, b antisymmetric changes no score: (b z)^T z = 0."""
     net, layer = c.net, c.layer(i)
@@ -1302,16 +1285,6 @@ def rank_one(net: Network, i: int) -> bool:
         if layer.n == 1 and keeps(j + 1):
             return True
     return False
-
-
-def symmetric_key(c: Chart, i: int, group: int) -> Motions:
-    """See `symmetric`."""
-    return symmetric(c, i, group, "K bk", "Q bq")
-
-
-def symmetric_query(c: Chart, i: int, group: int) -> Motions:
-    """See `symmetric`."""
-    return symmetric(c, i, group, "Q bq", "K bk")
 
 
 def ffn_scaling(c: Chart, i: int, unit: int) -> Motions:
@@ -1372,7 +1345,7 @@ def centre(c: Chart, i: int, after: str, to: str, k: int) -> Motions:
     need(c.net.norm == "layer", "centre needs norm=layer")
     reader = next((found for found in readers(c.net, i, after) if found[0] == to and found[2] == k), None)
     if reader is None:
-        raise ReplayError("field", f"centre: no block {k} of {to} reads the stream after {after}")
+        raise ReplayError("field", f"centre: no block {k} of {to[:20]} reads the stream after {after}")
     need(absorbs(c, i, reader), f"centre needs the bias of {to}")
     w = [1] * width
     for x, y in product(range(width), range(width)):
@@ -1408,7 +1381,7 @@ def mlp_basis(c: Chart, i: int) -> Motions:
 FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "gauge": (gauge, "group"),
     "scaling": (scaling, "group"),
-    "head-scaling": (head_scaling, "head"),
+    "head-scaling": (lambda c, i, head: head_pair(c, i, head, head), "head"),
     "head-mix": (head_mix, "head to"),
     "group-sum": (group_sum, "head"),
     "value-gauge": (value_gauge, "group"),
@@ -1417,10 +1390,10 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "value-bias": (value_bias, "group"),
     "value-bias-pair": (value_bias_pair, "group"),
     "push": (push, "after"),
-    "dead-query": (dead_query, "head"),
-    "dead-key": (dead_key, "group"),
-    "symmetric-key": (symmetric_key, "group"),
-    "symmetric-query": (symmetric_query, "group"),
+    "dead-query": (lambda c, i, head: dead(c, i, "Q bq", head), "head"),
+    "dead-key": (lambda c, i, group: dead(c, i, "K bk", group), "group"),
+    "symmetric-key": (lambda c, i, group: symmetric(c, i, group, "K bk", "Q bq"), "group"),
+    "symmetric-query": (lambda c, i, group: symmetric(c, i, group, "Q bq", "K bk"), "group"),
     "ffn-scaling": (ffn_scaling, "unit"),
     "ffn-basis": (ffn_basis, ""),
     "gain": (gain, "after"),
@@ -1572,7 +1545,7 @@ def main(argv: Sequence[str]) -> int:
             with Path(name).open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:
-            print(f"{ascii(name)[1:-1]}: unreadable: {ascii(str(error))}", file=sys.stderr)
+            print(f"{ascii(name)[1:-1]}: unreadable: {str(error)!a}", file=sys.stderr)
             codes.append(2)
             continue
         found = replay(data.decode("utf-8", "replace"))
