@@ -39,7 +39,7 @@ def test_text_says_label_bounds_and_how_to_recheck(stub):
         "  dimension   7  proven\n"
         "  proven      7 <= dimension <= 7\n"
         "  parameters  8, of which 1 redundant: 1 by gauge\n"
-        "  because     >= 2, proven: point of seed 0\n"
+        "  because     >= 2: point of seed 0\n"
         "\n"
         "  proven: an exact lower and an exact upper bound meet, and a certificate implies both.\n"
         "  recheck: add --certificate FILE, then: neuromanifold verify FILE\n"
@@ -92,7 +92,7 @@ def test_certificate_is_written_whole_or_not_at_all(stub, tmp_path):
         (["dimension", PROVEN, "--require", "proved"], "proven"),
         (["dimension", PROVEN, "--seed", "x"], "--seed"),
         (["dimension", PROVEN, "--seed", "-1"], "0 <= seed"),
-        (["dimension", PROVEN, "--seed", "1" + "0" * 18], "0 <= seed"),
+        (["dimension", PROVEN, "--seed", "1" + "0" * 17], "0 <= seed"),
         (["dimension", PROVEN, "--seed", "1", "--seed", "2"], "--seed"),
         (["dimension", PROVEN, "--timeout", "nan"], "number of seconds"),
         (["dimension", PROVEN, "--timeout", "-1"], "number of seconds"),
