@@ -131,6 +131,26 @@ def test_a_crash_inside_the_parser_of_arguments_is_3_too(stub, monkeypatch):
     assert (ran.code, ran.err.count("\n")) == (3, 1)
 
 
+@pytest.mark.parametrize(
+    ("expected", "found", "code"),
+    [
+        ("proved", "proved", 0),
+        ("refuted", "refuted", 0),
+        ("unknown", "unknown", 0),
+        ("unknown", "proved", 0),
+        ("proved", "refuted", 1),
+        ("unknown", "refuted", 1),
+        ("proved", "unknown", 4),
+        ("refuted", "unknown", 4),
+        ("refuted", "proved", 3),  # a proof of what has a counterexample
+    ],
+)
+def test_prove_compares_with_what_the_catalogue_expects(expected, found, code):
+    from neuromanifold.oracle.commands.prove import exit_code
+
+    assert exit_code(found, expected) == code
+
+
 def test_worst_of_several_exit_codes():
     from neuromanifold.oracle.exits import worst
 
