@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from neuromanifold.numerics.network import Network
 from neuromanifold.numerics.notation import parse
 from neuromanifold.oracle.theorems import PROVED, Hypothesis, Missed, Theorem, applicable, registry
