@@ -104,12 +104,17 @@ def parse_claims(loaded: Loaded) -> tuple[list[Claim], list[Problem]]:
         for key in loaded.data if key not in ("claim", "schema")
     ]  # fmt: skip
     if loaded.data.get("schema", 1) != 1 or isinstance(loaded.data.get("schema"), bool):
-        problems.append(Problem("", "schema", None, f"{show(loaded.data['schema'])} is not known: this version reads schema = 1"))
+        problems.append(
+            Problem("", "schema", None, f"{show(loaded.data['schema'])} is not known: this version reads schema = 1")
+        )
     rows = loaded.data.get("claim", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         return [], [*problems, Problem("", "claim", None, "claims are tables, each under a header [[claim]]")]
     if len(rows) > MAX_CLAIMS:
-        return [], [*problems, Problem("", "claim", None, f"{len(rows)} claims are more than {MAX_CLAIMS}: split the file")]
+        return [], [
+            *problems,
+            Problem("", "claim", None, f"{len(rows)} claims are more than {MAX_CLAIMS}: split the file"),
+        ]
     lines = loaded.headers if len(loaded.headers) == len(rows) else [None] * len(rows)
     claims: list[Claim] = []
     seen: dict[str, int | None] = {}
@@ -158,7 +163,7 @@ class _Reader:
                 if key not in ("id", "proved", "expect", "source"):
                     self.note(key, "does not go with proved, which stands without a network")
         elif "network" not in self.row:
-            self.note("network", "is missing, as in network = \"lightning d=3,3 a=2 t=2\"")
+            self.note("network", 'is missing, as in network = "lightning d=3,3 a=2 t=2"')
         network = self.template("network")
         when = self.expression("when", "bool")
         statements = [s for s in map(self.statement, stated) if s]
@@ -188,8 +193,13 @@ class _Reader:
         found: dict[str, Sequence[Value]] = {}
         for name, value in given.items():
             key = f"where.{show(name).strip(chr(39))}"
-            if problem(key, name, {"type": "string", **rule["propertyNames"]}) or name in rule["propertyNames"]["not"]["enum"]:
-                self.note(key, "is not a name: lower-case letters, digits and _, at most 16, none of and or not min max")
+            if (
+                problem(key, name, {"type": "string", **rule["propertyNames"]})
+                or name in rule["propertyNames"]["not"]["enum"]
+            ):
+                self.note(
+                    key, "is not a name: lower-case letters, digits and _, at most 16, none of and or not min max"
+                )
             elif wrong := problem(key, value, rule["additionalProperties"]):
                 self.note(key, wrong)
             else:
@@ -208,7 +218,10 @@ class _Reader:
             self.note(key, str(error))
             return None
         if parsed.type != wanted:
-            self.note(key, "is a number, not a condition such as a <= d" if wanted == "bool" else "is a condition, not a number")
+            self.note(
+                key,
+                "is a number, not a condition such as a <= d" if wanted == "bool" else "is a condition, not a number",
+            )
             return None
         return parsed
 

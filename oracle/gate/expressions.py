@@ -111,7 +111,9 @@ class _Parser:
 
     def expect(self, token: str) -> None:
         if self.peek() != token:
-            raise self.fail(f"expected {token!r}, found {self.peek()!r}" if self.peek() else f"expected {token!r} before the end")
+            raise self.fail(
+                f"expected {token!r}, found {self.peek()!r}" if self.peek() else f"expected {token!r} before the end"
+            )
         self.at += 1
 
     def expect_end(self) -> None:

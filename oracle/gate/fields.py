@@ -29,8 +29,13 @@ _VALUE: dict[str, Any] = {"oneOf": [_INTEGER, {"type": "string", "minLength": 1,
 _LINE = {"type": "string", "minLength": 1, "maxLength": MAX_LINE}
 
 
+def _whole(pattern: str) -> str:
+    """The pattern of the whole text, in the JavaScript of JSON Schema and in Python, whose $ also matches before a last newline."""
+    return rf"^(?:{pattern})$(?!\n)"
+
+
 def _text(pattern: str) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^(?:{pattern})$"}
+    return {"type": "string", "pattern": _whole(pattern)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ FIELDS: dict[str, Field] = {
     "where": Field(
         {
             "type": "object",
-            "propertyNames": {"pattern": f"^(?:{NAME})$", "not": {"enum": ["and", "or", "not", "min", "max"]}},
+            "propertyNames": {"pattern": _whole(NAME), "not": {"enum": ["and", "or", "not", "min", "max"]}},
             "maxProperties": MAX_NAMES,
             "additionalProperties": {
                 "oneOf": [
@@ -71,10 +76,15 @@ FIELDS: dict[str, Field] = {
     "fiber_dimension": Field(_VALUE, "the dimension of the fiber over a generic function is this", True),
     "degree": Field(_VALUE, "the degree of the network in its input X is this", True),
     "model": Field(_text(MODEL), "package.module:function, fn(params, X), computes this network", True),
-    "proved": Field(_text(ID), "the claim of this name in the verifiers' catalogue is proved; stands without network", True),
+    "proved": Field(
+        _text(ID), "the claim of this name in the verifiers' catalogue is proved; stands without network", True
+    ),
     "require": Field({"enum": list(LABELS)}, "the weakest label that counts; default proven"),
     "expect": Field({"enum": ["holds", "refuted"]}, "what the gate wants; default holds"),
-    "source": Field({"type": "string", "minLength": 1, "maxLength": 500, "pattern": r"^[^\x00-\x1f\x7f]*$"}, "where the claim comes from"),
+    "source": Field(
+        {"type": "string", "minLength": 1, "maxLength": 500, "pattern": _whole(r"[^\x00-\x1f\x7f]*")},
+        "where the claim comes from",
+    ),
 }
 STATEMENTS = tuple(name for name, field in FIELDS.items() if field.statement)
 
@@ -116,7 +126,7 @@ def problem(name: str, value: Any, rule: dict[str, Any]) -> str | None:
     if isinstance(value, str):
         if not rule.get("minLength", 0) <= len(value) <= rule.get("maxLength", len(value)):
             return f"has {len(value)} characters; between {rule['minLength']} and {rule['maxLength']} are possible"
-        if "pattern" in rule and not re.search(rule["pattern"].replace("$", r"\Z"), value):
+        if "pattern" in rule and not re.search(rule["pattern"], value):
             return _wrong(name, value)
     if isinstance(value, list):
         if not rule["minItems"] <= len(value) <= rule["maxItems"]:

@@ -61,7 +61,9 @@ def loads(raw: bytes) -> Loaded:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise Unreadable(f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8", line) from None
+        raise Unreadable(
+            f"byte {error.start} (0x{raw[error.start]:02x}) is not UTF-8: save the file as UTF-8", line
+        ) from None
     for number, line_bytes in enumerate(raw.split(b"\n"), 1):
         if len(line_bytes) > MAX_LINE:
             raise Unreadable(f"the line has {len(line_bytes)} bytes, more than {MAX_LINE}", number)

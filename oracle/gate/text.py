@@ -6,14 +6,16 @@ import json
 import re
 from pathlib import Path
 
+from ..console import printable
 from .verdict import Result
 
+MAX_LINE = 2_000
 MAX_CERTIFICATE = 1_200  # characters shown of a counterexample's certificate; JSON output has it whole
 
 
 def plain(text: str) -> str:
-    """One line without control characters: each becomes its escape, as in \\\\x1b, so no terminal or log obeys it."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    """One line without control characters: each becomes its escape, as in \\x1b, so no terminal or log obeys it."""
+    return text if len(text) <= MAX_LINE and text.isprintable() else printable(text, limit=MAX_LINE)
 
 
 def place(path: Path) -> str:
@@ -28,7 +30,9 @@ def headline(result: Result) -> str:
     counts = ", ".join(f"{n} {outcome}" for outcome, n in result.counts.items())
     total = sum(result.counts.values())
     left = f", {result.left_out} left out by when" if result.left_out else ""
-    found = f"{result.outcome} ({total} instance{'s' if total != 1 else ''}: {counts}{left})" if total else result.outcome
+    found = (
+        f"{result.outcome} ({total} instance{'s' if total != 1 else ''}: {counts}{left})" if total else result.outcome
+    )
     if result.passed and result.claim.expect == "refuted":
         return f"refuted, as expected{found.removeprefix('refuted')}"
     if result.outcome == "holds" and not result.passed:
@@ -46,10 +50,12 @@ def details(result: Result) -> list[str]:
             which = "smallest counterexample" if result.outcome == "refuted" else "smallest such network"
             lines.append(f"{which}: {finding.instance}{'   (' + plain(at) + ')' if at else ''}")
         lines.append(f"claimed:   {plain(finding.claimed)}")
-        lines += [f"{name}{plain(part)}" for name, part in zip(("found:     ", "           "), [finding.certified], strict=False)]
+        lines.append(f"found:     {plain(finding.certified)}")
         if finding.answer and finding.answer.certificate and result.outcome == "refuted":
             text = json.dumps(finding.answer.certificate, sort_keys=True)
-            lines.append(f"certificate: {text if len(text) <= MAX_CERTIFICATE else text[:MAX_CERTIFICATE] + '... (whole with --format json)'}")
+            lines.append(
+                f"certificate: {text if len(text) <= MAX_CERTIFICATE else text[:MAX_CERTIFICATE] + '... (whole with --format json)'}"
+            )
         if finding.reproduce:
             lines.append(f"reproduce: {finding.reproduce}")
     if result.claim.source and not result.passed:

@@ -19,7 +19,16 @@ from .fields import LABELS
 from .instances import Instance, Uncheckable, instances, network_of
 
 # Exit codes (DESIGN section 3), the worst first; a claim that expects refutation turns holds and refuted around.
-EXIT = {"contradiction": 3, "crashed": 3, "refuted": 1, "unusable": 2, "unsupported": 2, "undecided": 4, "vacuous": 5, "holds": 0}
+EXIT = {
+    "contradiction": 3,
+    "crashed": 3,
+    "refuted": 1,
+    "unusable": 2,
+    "unsupported": 2,
+    "undecided": 4,
+    "vacuous": 5,
+    "holds": 0,
+}
 OUTCOMES = tuple(EXIT)
 WORST_FIRST = (3, 1, 2, 4, 5, 0)
 
@@ -84,7 +93,11 @@ Ask = Callable[[str], Answer]
 
 def known(answer: Answer, require: str) -> tuple[int, int]:
     """The interval in which the dimension is known to lie, as far as labels up to `require` count."""
-    if answer.dimension is not None and answer.label is not None and LABELS.index(answer.label) <= LABELS.index(require):
+    if (
+        answer.dimension is not None
+        and answer.label is not None
+        and LABELS.index(answer.label) <= LABELS.index(require)
+    ):
         return answer.dimension, answer.dimension
     return answer.lower, answer.upper
 
@@ -97,7 +110,9 @@ def dimension_engine(ask: Ask) -> Engine:
         low, high = known(answer, require)
         certified = certified_text(answer)
         if statement.kind == "parameters":
-            return Judgement("holds" if answer.parameters == value else "refuted", f"parameters = {answer.parameters}", answer)
+            return Judgement(
+                "holds" if answer.parameters == value else "refuted", f"parameters = {answer.parameters}", answer
+            )
         if statement.kind == "same_dimension_as":
             other = ask(str(network_of(str(value), instance.values)))
             least, most = known(other, require)
@@ -182,7 +197,12 @@ def _findings(claim: Claim, instance: Instance, engines: Mapping[str, Engine]) -
             outcome, certified = "unsupported", f"{error.field}: {error}"
         except Contradiction as error:
             outcome, certified = "contradiction", str(error)
-        except Exception as error:  # whatever an engine raises is this instance's outcome: the other claims are still checked
+        except (
+            Exception
+        ) as error:  # whatever an engine raises is this instance's outcome: the other claims are still checked
             last = traceback.extract_tb(error.__traceback__)[-1]
-            outcome, certified = "crashed", f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+            outcome, certified = (
+                "crashed",
+                f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})",
+            )
         yield Finding(outcome, instance, claimed, certified, answer)
