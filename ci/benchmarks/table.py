@@ -1,0 +1,54 @@
+"""A table of times taken side by side, and the ratios that follow from them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Table:
+    """Times of several things, round by round; the first is the unit of the ratios."""
+
+    title: str
+    seconds: Mapping[str, list[float]]
+
+    def ratio(self, name: str) -> float:
+        """Return the median over the rounds of time / unit, both of the same round: what slows a whole round cancels."""
+        unit = next(iter(self.seconds.values()))
+        return statistics.median(t / u for t, u in zip(self.seconds[name], unit, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as an object."""
+        rows = [
+            {
+                "name": name,
+                "seconds": round(statistics.median(times), 6),
+                "least": round(min(times), 6),
+                "ratio": round(self.ratio(name), 3),
+            }
+            for name, times in self.seconds.items()
+        ]
+        return {"title": self.title, "unit": next(iter(self.seconds)), "rows": rows}
+
+    def __str__(self) -> str:
+        width = max(map(len, self.seconds)) + 2
+        lines = [self.title, f"  {'':<{width}}{'median':>9}{'least':>11}{'ratio':>9}"]
+        for row in self.to_json()["rows"]:
+            lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.3f} s{row['least']:>9.3f} s{row['ratio']:>9.1f}")
+        return "\n".join(lines)
+
+
+def side_by_side(title: str, things: Mapping[str, Callable[[], object]], rounds: int) -> Table:
+    """Time each thing once a round, after one round that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in things}
+    for counted in (False, *[True] * rounds):
+        for name, thing in things.items():
+            start = time.perf_counter()
+            thing()
+            if counted:
+                seconds[name].append(time.perf_counter() - start)
+    return Table(title, seconds)

@@ -1,0 +1,72 @@
+"""`neuromanifold dimension`: the dimension of one network, and how it is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from .. import console, exits, files
+from ..answer import LABELS, Answer
+
+
+def dimension(
+    spec: str,
+    /,
+    *,
+    json: bool = False,
+    require: Literal["proven", "formula", "numerical"] | None = None,
+    certificate: Path | None = None,
+    timeout: float | None = None,
+    seed: int = 0,
+    no_store: bool = False,
+) -> int:
+    """Say the dimension of a network's function space, and how it is known.
+
+    Parameters
+    ----------
+    spec
+        A network in one line: "softmax d=10,10,10 a=2 t=3".
+    json
+        Print one JSON object.
+    require
+        Exit with 4 if the answer's label is weaker than this.
+    certificate
+        Write the certificate to this file.
+    timeout
+        Seconds after which the best proven bounds so far are the answer; 0 asks formulas only.
+    seed
+        Chooses the random point; the same seed gives the same answer.
+    no_store
+        Ask no store of earlier answers (this version has none).
+    """
+    from ...numerics.notation import parse
+    from ..asking import ask, check_limits
+
+    check_limits(seed, timeout)
+    network = parse(spec)
+    if certificate is not None and (reason := files.why_unwritable(certificate)):
+        raise exits.CommandError(f"--certificate {reason}")
+    answer, interrupted = ask(network, seed, timeout)
+    if certificate is not None and answer.certificate is not None:
+        from ...verifiers.certificate import dumps
+
+        files.write_whole(certificate, dumps(answer.certificate))
+    if json:
+        console.result_json(answer.to_json())
+    else:
+        from ..render import render
+
+        console.result(render(answer, certificate))
+    return exits.worst([exits.INTERRUPTED if interrupted else exits.HOLDS, *_shortfalls(answer, require, certificate)])
+
+
+def _shortfalls(answer: Answer, require: str | None, certificate: Path | None) -> list[int]:
+    codes = []
+    if require is not None and (answer.label is None or LABELS.index(answer.label) > LABELS.index(require)):
+        have = f"label {answer.label}" if answer.label else "no answer"
+        console.message(f"neuromanifold: {answer.spec}: {have}, required was {require}")
+        codes.append(exits.UNDECIDED)
+    if certificate is not None and answer.certificate is None:
+        console.message(f"neuromanifold: {answer.spec}: there is no certificate; {certificate} was not written")
+        codes.append(exits.UNDECIDED)
+    return codes

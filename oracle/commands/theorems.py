@@ -1,0 +1,35 @@
+"""`neuromanifold theorems`: what the formulas rest on."""
+
+from __future__ import annotations
+
+from .. import console, exits
+
+
+def theorems(id: str | None = None, /, *, json: bool = False) -> int:
+    """List the theorems, or show one: statement, hypotheses, citation and status.
+
+    Parameters
+    ----------
+    id
+        The theorem to show.
+    json
+        Print one JSON object.
+    """
+    from ..theorems import registry
+
+    known = {theorem.id: theorem for theorem in registry()}
+    if id is None:
+        if json:
+            console.result_json({"schema": 1, "theorems": [theorem.to_json() for theorem in known.values()]})
+        else:
+            width = max(map(len, known))
+            for theorem in known.values():
+                console.result(f"{theorem.id:<{width}}  {theorem.status:<10}  {theorem.statement}")
+        return exits.HOLDS
+    if id not in known:
+        raise exits.unknown_name("theorem", id, known)
+    if json:
+        console.result_json({"schema": 1, **known[id].to_json()})
+    else:
+        console.result(known[id].describe().rstrip("\n"))
+    return exits.HOLDS

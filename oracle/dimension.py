@@ -1,0 +1,98 @@
+"""The one question: what is the dimension, and how do we know? Proof first, then formula, then estimate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..numerics.network import Network
+from ..numerics.notation import parse
+from .answer import Answer, Evidence, decide
+
+if TYPE_CHECKING:
+    from ..verifiers.certificate import Proof
+
+DEFAULT_BUDGET = 300.0  # seconds that a proof may be predicted to take where no timeout is given
+MEMORY_BUDGET = 8 << 30  # bytes
+
+
+def dimension(
+    network: str | Network,
+    *,
+    seed: int = 0,
+    timeout: float | None = None,
+    progress: Callable[[Answer], None] | None = None,
+) -> Answer:
+    """The dimension of the network's function space, with label, bounds, evidence and certificate.
+
+    A proof is tried if its predicted cost fits `timeout` seconds (default 300) and 8 GiB; otherwise, or where its bounds do
+    not meet, theorems answer; otherwise the rank at a random point is an estimate. What was not used says why in the
+    evidence. `progress` is called with the best answer so far. The same network and seed give the same answer, `seconds` apart.
+    Raises `NetworkError` for text that is no network, `Contradiction` when sources exclude each other.
+    """
+    started = time.monotonic()
+    if isinstance(network, str):
+        network = parse(network)
+    evidence: list[Evidence] = []
+    lower, upper, certificate, redundancy = 0, network.parameters, None, ()
+    refusal = _unaffordable(network, timeout)
+    if refusal:
+        evidence.append(Evidence("value", None, "certificate", "unused", "proof", refusal))
+    else:
+        from ..verifiers.certificate import prove_bounds
+
+        def tell(proof: Proof) -> None:
+            if progress:
+                found = _proof_evidence(proof.lower, proof.upper, proof.network.parameters, proof.notes)
+                bounds = (proof.network.parameters, proof.lower, proof.upper)
+                progress(decide(str(proof.network), *bounds, found, certificate=proof.certificate))
+
+        proof = prove_bounds(network, seed, None if timeout is None else started + timeout, tell)
+        lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
+        certificate = proof.certificate
+        evidence += _proof_evidence(proof.lower, proof.upper, network.parameters, proof.notes)
+    evidence += _theorem_evidence(network)
+    if lower < upper and lower and not refusal:
+        note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"
+        evidence.append(Evidence("value", lower, "estimate", "estimate", "rank at a seeded point", note))
+    answer = decide(str(network), network.parameters, lower, upper, evidence, certificate=certificate)
+    if answer.label == "proven":
+        answer = replace(answer, redundancy=redundancy)
+    return replace(answer, seconds=time.monotonic() - started)
+
+
+def _unaffordable(network: Network, timeout: float | None) -> str | None:
+    """Why no proof is tried, or None."""
+    from ..verifiers.cost import predict
+
+    budget = DEFAULT_BUDGET if timeout is None else timeout
+    cost = predict(network)
+    if cost.seconds > budget or budget <= 0:
+        return f"not tried: predicted {cost.seconds:.3g} s exceed the budget of {budget:g} s"
+    if cost.memory > MEMORY_BUDGET:
+        return f"not tried: predicted {cost.memory / 2**30:.3g} GiB exceed {MEMORY_BUDGET / 2**30:g} GiB"
+    return None
+
+
+def _proof_evidence(lower: int, upper: int, parameters: int, notes: tuple[str, ...]) -> list[Evidence]:
+    found = []
+    if lower:
+        found.append(Evidence("lower", lower, "certificate", "proven", "non-zero minor of the Jacobian mod p"))
+    source = "symmetries and rewrites" if upper < parameters else "number of parameters"
+    found.append(Evidence("upper", upper, "certificate", "proven", source))
+    found += [Evidence("value", None, "certificate", "unused", "proof", note) for note in notes]
+    return found
+
+
+def _theorem_evidence(network: Network) -> list[Evidence]:
+    from .theorems import applicable
+
+    found = []
+    for applied in applicable(network):
+        theorem = applied.theorem
+        held = "hypotheses: " + "; ".join(h.words for h in applied.held)
+        note = held if theorem.status == "proved" else f"conjectured, not computed; {held}"
+        found.append(Evidence("value", applied.value, "theorem", theorem.status, f"{theorem.id} ({theorem.citation})", note))
+    return found

@@ -1,0 +1,121 @@
+"""An answer told as a short proof: bounds, fields with their dimension, the point, the side conditions, how to recheck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..numerics.network import Network
+from ..numerics.notation import parse
+from .answer import Answer
+
+
+def explain(asked: str | Network | Answer, *, seed: int = 0, timeout: float | None = None) -> str:
+    """The reasons for an answer (asked for now, or given) as plain text, in the order of a proof.
+
+    Nothing here is more than the answer's evidence and certificate say; what is trusted is in `verifiers/PROOFS.md`.
+    """
+    if not isinstance(asked, Answer):
+        from .dimension import dimension
+
+        asked = dimension(asked, seed=seed, timeout=timeout)
+    network = parse(asked.spec)
+    lines = [_headline(asked), "", *_setting(network)]
+    if asked.certificate:
+        lines += ["", *_upper(network, asked), "", *_lower(asked)]
+    lines += ["", *_others(asked), *_recheck(asked)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _headline(answer: Answer) -> str:
+    if answer.dimension is None:
+        return f"{answer.spec}: {answer.lower} <= dimension <= {answer.upper}; no estimate."
+    if answer.label == "proven":
+        return f"{answer.spec}: the dimension is {answer.dimension}, proven."
+    known = f"what is proven is {answer.lower} <= dimension <= {answer.upper}"
+    return f"{answer.spec}: the dimension is {answer.dimension} ({answer.label}); {known}."
+
+
+def _setting(network: Network) -> list[str]:
+    shape = f"{network.d[0]} x {network.t}"
+    return [
+        f"Setting. theta has {network.parameters} parameters, X is a {shape} matrix; the dimension is the largest rank, over theta,",
+        "of the differential of theta -> (X -> f_theta(X)).",
+    ]
+
+
+def _upper(network: Network, answer: Answer) -> list[str]:
+    from ..verifiers.symmetries import catalogue
+
+    upper: dict[str, Any] = (answer.certificate or {})["upper"]
+    lines = [f"At most {answer.upper}."]
+    for step in upper.get("reductions", []):
+        lines.append(f"  Rewrite {step['rule']}: layer {step['layer']} to size {step['size']}; the functions stay the same or become more.")
+    reduced = parse(upper["spec"])
+    if upper["rule"] == "fields":
+        lines.append(f"  {reduced} has {reduced.parameters} parameters; along each of these fields the function does not change:")
+        listed = [dict(e) for e in upper["fields"]]
+        width = max((len(_place(e)) for e in listed), default=0)
+        shown = {}
+        for field in catalogue(reduced):
+            if field.to_json() in listed:
+                shown.setdefault(_place(field.to_json()), field.describe())
+        lines += [f"    {place:<{width}}  {motion}" for place, motion in shown.items()]
+        lines.append(f"  At the point of the certificate they span {reduced.parameters - answer.upper} dimensions mod p, hence at least as many generically:")
+        lines.append(f"  {reduced.parameters} - {reduced.parameters - answer.upper} = {answer.upper}.")
+    else:
+        lines.append(f"  {upper['rule']}: the functions of {reduced} lie in a space of {answer.upper} dimensions.")
+    return lines
+
+
+def _place(entry: dict[str, Any]) -> str:
+    index = ", ".join(f"{k} {v}" for k, v in entry.items() if k != "field")
+    return f"{entry['field']} ({index})"
+
+
+def _lower(answer: Answer) -> list[str]:
+    certificate: dict[str, Any] = answer.certificate or {}
+    lower = certificate["lower"]
+    if lower is None:
+        return ["At least 0: no lower bound was proven."]
+    p, seed = certificate["prime"], certificate["seed"]
+    lines = [
+        f"At least {answer.lower}.",
+        f"  At the point that seed {seed} expands to mod p = {p}, with inputs {lower['inputs']},",
+        f"  the {answer.lower} x {answer.lower} minor of the Jacobian in rows {_short(lower['rows'])} and columns {_short(lower['columns'])}",
+        "  is not 0 mod p. So it is not 0 as a polynomial, and the generic rank over Q is at least its size.",
+    ]
+    if "exponents" in certificate:
+        draws = certificate["exponents"]
+        lines += [
+            "  Exponentials count as free units there. Allowed, because no integer combination of the exponents of one input is a",
+            f"  function of theta alone: their differences at draws {_short(str(draws.get('draws', draws)))} have full column rank mod p (Ax 1971, Theorem 3).",
+        ]
+    if "radicands" in certificate:
+        lines.append("  The roots of the norms generate a domain: each radicand is a non-square over the earlier ones, with a witness.")
+    return lines
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _others(answer: Answer) -> list[str]:
+    shown = []
+    for e in answer.evidence:
+        if e.kind == "certificate" and e.status == "proven":
+            continue
+        value = "" if e.value is None else f" says {e.value}"
+        note = f": {e.note}" if e.note else ""
+        shown.append(f"  {e.source}{value} ({e.status}){note}")
+    return ["Also looked at:", *shown, ""] if shown else []
+
+
+def _recheck(answer: Answer) -> list[str]:
+    if not answer.certificate:
+        return ["Nothing to replay: no certificate was made."]
+    ask = f'neuromanifold dimension "{answer.spec}" --certificate answer.json'
+    return [
+        "Recheck without trusting this program:",
+        f"  {ask}",
+        "  python -I -S verifiers/replay.py answer.json        (one file, standard library only, its own forward pass)",
+    ]

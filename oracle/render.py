@@ -1,0 +1,85 @@
+"""An answer as a page of text: the number, what is proven about it, what the label means, how to recheck."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+from .answer import Answer, Evidence
+from .console import styled
+
+WIDTH = 100
+COLOURS = {"proven": "green", "formula": "green", "numerical": "yellow", None: "red"}
+MEANING = {
+    "proven": "an exact lower and an exact upper bound meet, and a certificate implies both.",
+    "formula": "a closed formula from a proved theorem whose every hypothesis was checked for this network.",
+    "numerical": "an estimate; only the bounds are proven.",
+    None: "no theorem applies and there is no estimate; only the bounds are proven.",
+}
+
+
+def render(answer: Answer, certificate: Path | None = None) -> str:
+    """Return the text of an answer; `certificate` names the file that holds its certificate, if it was asked for."""
+    lines = [styled(answer.spec, "bold"), ""]
+    value = "unknown" if answer.dimension is None else str(answer.dimension)
+    label = answer.label or "undecided"
+    lines.append(_row("dimension", f"{styled(value, 'bold')}  {styled(label, COLOURS[answer.label])}"))
+    lines.append(_row("proven", f"{answer.lower} <= dimension <= {answer.upper}{_gap(answer)}"))
+    lines.append(_row("parameters", f"{answer.parameters}{_redundancy(answer)}"))
+    used = [e for e in answer.evidence if e.status != "unused"]
+    lines += _table("because", [_reason(e) for e in used])
+    lines += _table("not used", [_source(e) for e in answer.evidence if e.status == "unused"])
+    lines += ["", *_wrapped("  ", f"{label}: {MEANING[answer.label]}")]
+    lines += _recheck(answer, certificate)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _row(name: str, text: str) -> str:
+    return f"  {name:<12}{text}"
+
+
+def _gap(answer: Answer) -> str:
+    return f"  (a gap of {answer.gap})" if answer.gap else ""
+
+
+def _redundancy(answer: Answer) -> str:
+    if answer.dimension is None:
+        return ""
+    kinds: Counter[str] = Counter()
+    for name, size in answer.redundancy:
+        kinds[name.split(" ")[0]] += size  # "gauge 1", "gauge 2": the layers are for `explain`
+    parts = ", ".join(f"{size} by {name}" for name, size in kinds.items() if size)
+    total = answer.parameters - answer.dimension
+    return f", of which {total} redundant" + (f": {parts}" if parts else "")
+
+
+def _reason(evidence: Evidence) -> str:
+    relation = {"lower": ">=", "upper": "<=", "value": "="}[evidence.side]
+    claim = "" if evidence.value is None else f"{relation} {evidence.value}, {evidence.status}: "
+    return claim + _source(evidence)
+
+
+def _source(evidence: Evidence) -> str:
+    return f"{evidence.source} ({evidence.note})" if evidence.note else evidence.source
+
+
+def _table(name: str, texts: list[str]) -> list[str]:
+    lines = []
+    for i, text in enumerate(texts):
+        first, *rest = textwrap.wrap(text, WIDTH - 14) or [""]
+        lines.append(_row(name if i == 0 else "", first))
+        lines += [_row("", "  " + line) for line in rest]
+    return lines
+
+
+def _wrapped(indent: str, text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+
+
+def _recheck(answer: Answer, certificate: Path | None) -> list[str]:
+    if answer.certificate is None:
+        return []
+    if certificate is None:
+        return ["  recheck: add --certificate FILE, then: neuromanifold verify FILE"]
+    return [f"  recheck: neuromanifold verify {certificate}"]

@@ -1,0 +1,259 @@
+"""A small certificate writer for the tests, built from the replay's own functions (the real one lives elsewhere)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).parents[2] / "verifiers" / "replay.py"
+
+
+def load(name: str = "replay_under_test") -> Any:
+    spec = importlib.util.spec_from_file_location(name, PATH)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+R = load()
+P = 2097143
+
+
+def ranges(indices: list[int]) -> str:
+    parts: list[list[int]] = []
+    for k in indices:
+        if parts and parts[-1][1] == k - 1:
+            parts[-1][1] = k
+        else:
+            parts.append([k, k])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def entries(net: Any) -> list[dict[str, Any]]:
+    """Every entry of a field list that the conditions of the replay let through."""
+    source = R.Source(P, 0)
+    chart = R.Chart(net, source.flat(net), P)
+    found = []
+    for name, (_, keys) in R.FIELDS.items():
+        for i, layer in enumerate(net.layers, 1):
+            bounds = {
+                "group": range(layer.kv),
+                "head": range(layer.heads),
+                "unit": range(layer.n if net.kind == "mlp" else layer.h),
+                "after": ("input", "attention", "ffn"),
+                "to": ("Q", "K", "V", "U", "G") if name == "centre" else range(layer.heads),
+            }
+            choices: list[dict[str, Any]] = [{}]
+            for key in keys.split():
+                choices = [{**c, key: x} for c in choices for x in bounds[key]]
+            if name == "centre":
+                choices = [
+                    {**c, **extra}
+                    for c in choices
+                    for extra in (
+                        [{"head": h} for h in range(layer.heads)]
+                        if c["to"] == "Q"
+                        else [{"group": g} for g in range(layer.kv)]
+                        if c["to"] in "KV"
+                        else [{}]
+                    )
+                ]
+            for choice in choices:
+                entry = {"field": name, "layer": i, **choice}
+                try:
+                    if list(R.motions(chart, entry)):
+                        found.append(entry)
+                except R.ReplayError:
+                    pass
+    return found
+
+
+def smaller(net: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """Apply reductions while any applies, by trying all sizes."""
+    steps: list[dict[str, Any]] = []
+    again = True
+    while again:
+        again = False
+        for i, layer in enumerate(net.layers, 1):
+            for rule, top in (("head-width", layer.a), ("feeder-width", layer.n), ("consumer-width", layer.n)):
+                for size in range(1, top):
+                    step = {"rule": rule, "layer": i, "size": size}
+                    try:
+                        net = R.reduced(net, step)
+                    except R.ReplayError:
+                        continue
+                    steps.append(step)
+                    again = True
+                    break
+                if again:
+                    break
+            if again:
+                break
+    return net, steps
+
+
+def text(net: Any) -> str:
+    """A spec of a network."""
+
+    def each(values: list[Any]) -> str:
+        return ",".join(map(str, values[:1] if len(set(values)) == 1 else values))
+
+    layers = net.layers
+    widths = ",".join(map(str, [layers[0].m, *[layer.n for layer in layers]]))
+    if net.kind == "mlp":
+        return f"mlp d={widths} r={net.power}"
+    parts = [net.kind, f"d={widths}", "a=" + each([x.a for x in layers]), f"t={net.t}"]
+    parts += ["heads=" + each([x.heads for x in layers]), "kv=" + each([x.kv for x in layers])]
+    parts += ["dv=" + each([x.dv for x in layers])] * any(x.dv for x in layers)
+    parts += [f for f in R.FLAGS if getattr(net, f)]
+    parts += [f"window={net.window}"] * bool(net.window) + ["bias=" + "".join(sorted(net.bias))] * bool(net.bias)
+    parts += [f"norm={net.norm}"] * bool(net.norm) + ["ffn=" + each([f"{x.h}:{x.act}" for x in layers])] * net.ffn
+    return " ".join(parts)
+
+
+def pivots(rows: list[int], packed: Any, enough: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of a maximal non-zero minor of packed rows, at most `enough` of them."""
+    p, basis, kept = packed.p, [], []
+    for k, row in enumerate(rows):
+        for shift, pivot in basis:
+            factor = ((row >> shift) & packed.mask) % p
+            if factor:
+                row += factor * pivot
+        row = packed.reduce(row)
+        if row:
+            shift = (row.bit_length() - 1) // packed.width * packed.width
+            basis.append((shift, packed.reduce(row * (p - pow(row >> shift, -1, p)))))
+            kept.append(k)
+            if len(kept) == enough:
+                break
+    return kept, sorted(shift // packed.width for shift, _ in basis)
+
+
+def jacobian(net: Any, source: Any, inputs: list[int]) -> list[int]:
+    packed = R.Packed(source.p)
+    flat = [(x, 1 << packed.width * k) for k, x in enumerate(source.flat(net))]
+    w, ring, draw = R.tensors(net, flat), R.Dual(packed), R.drawer(source, source)
+    rows = []
+    for n in inputs:
+        tokens = [[(x, 0) for x in token] for token in source.tokens(net, n)]
+        result = R.forward(net, ring, w, tokens, draw, n)
+        rows += [result[j][i][1] for i in range(net.layers[-1].n) for j in range(net.t)]
+    return rows
+
+
+def good_inputs(net: Any, source: Any, wanted: int, tries: int = 20000) -> list[int]:
+    found, n = [], 0
+    w = R.tensors(net, source.flat(net))
+    while len(found) < wanted and n < tries:
+        try:
+            R.forward(net, R.Modular(source.p), w, source.tokens(net, n), R.drawer(source, source), n)
+            found.append(n)
+        except R.RootError:
+            pass
+        n += 1
+    return found
+
+
+def exponents(net: Any, p: int, seed: int) -> dict[str, str]:
+    source, packed, rows, count = R.Source(p, seed), R.Packed(p), [], 1
+    kept: list[int] = []
+    for k in range(5000):
+        seen = []
+        here, twin = R.Source(p, seed, f"exponents/{k}/"), R.Source(p, seed, f"exponents/{k}/twin/")
+        w = R.tensors(net, here.flat(net))
+        try:
+            for point in (here, twin):
+                ring = R.Modular(p)
+                R.forward(net, ring, w, point.tokens(net, 0), R.drawer(point, source), 0)
+                seen.append(ring.exponents)
+        except R.RootError:
+            continue
+        kept.append(k)
+        count = len(seen[0])
+        rows.append(packed.pack({j: x - y for j, (x, y) in enumerate(zip(*seen, strict=True))}))
+        if len(rows) >= count + 3:
+            break
+    return {"draws": ranges([kept[k] for k in pivots(rows, packed, count)[0]])}
+
+
+def radicands(net: Any, p: int, seed: int) -> dict[str, Any]:
+    source = R.Source(p, seed)
+    count = net.t * sum(2 if layer.h else 1 for layer in net.layers)
+
+    def fails(w: Any, prefix: str) -> Any:
+        point = R.Source(p, seed, prefix)
+        try:
+            R.forward(net, R.Modular(p), w, point.tokens(net, 0), R.drawer(point, source), 0)
+        except R.RootError as error:
+            return error.index
+        return count
+
+    for K in range(4000):
+        w = R.tensors(net, R.Source(p, seed, f"radicands/{K}/").flat(net))
+        if fails(w, f"radicands/{K}/") == count:
+            break
+    witnesses = []
+    for j in range(count):
+        k = next((k for k in range(4000) if fails(w, f"radicands/{K}/witness/{k}/") == j), 0)
+        witnesses.append(k)
+    return {"point": K, "witnesses": witnesses}
+
+
+def certificate(spec: str, p: int = P, seed: int = 0, ambient: bool | None = None) -> dict[str, Any]:
+    """The best certificate of the rules, as a dictionary; the cheaper upper bound of fields and ambient."""
+    net = R.parse(spec)
+    source = R.Source(p, seed)
+    small, steps = smaller(net)
+    fields = entries(small)
+    above = R.parameters(small) - R.check_fields(small, source, fields)
+    upper: dict[str, Any] = {"rule": "fields", "reductions": steps, "spec": text(small), "fields": fields}
+    try:
+        if ambient is not False and (R.ambient(net) < above or ambient):
+            above = R.ambient(net)
+            upper = {"rule": "ambient", "reductions": [], "spec": spec}
+    except R.ReplayError:
+        pass
+    outputs = net.layers[-1].n * net.t
+    count = above // max(1, outputs) + 2
+    while True:
+        inputs = good_inputs(net, source, count) if net.norm else list(range(count))
+        rows, columns = pivots(jacobian(net, source, inputs), R.Packed(p), above)
+        if len(rows) == above or count > 4 * (above + 2):
+            break
+        count *= 2
+    inputs = inputs[: max([row // outputs for row in rows], default=-1) + 1]
+    result: dict[str, Any] = {
+        "format": "neuromanifold-certificate",
+        "version": 1,
+        "spec": spec,
+        "claim": {"lower": len(rows), "upper": above},
+        "prime": p,
+        "seed": seed,
+        "lower": {"rule": "minor", "inputs": ranges(inputs), "rows": ranges(rows), "columns": ranges(columns)},
+        "upper": upper,
+        "holes": [],
+    }
+    if R.has_exponentials(net):
+        result["exponents"] = exponents(net, p, seed)
+    if net.norm:
+        result["radicands"] = radicands(net, p, seed)
+    return result
+
+
+def judge(cert: dict[str, Any]) -> Any:
+    return R.replay(json.dumps(cert))
+
+
+def radicands_fail(spec: str, K: int) -> bool:
+    """Say whether some radicand has no root at point K."""
+    net = R.parse(spec)
+    home, source = R.Source(P, 0, f"radicands/{K}/"), R.Source(P, 0)
+    try:
+        R.forward(net, R.Modular(P), R.tensors(net, home.flat(net)), home.tokens(net, 0), R.drawer(home, source), 0)
+    except R.RootError:
+        return True
+    return False

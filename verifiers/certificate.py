@@ -1,0 +1,127 @@
+"""Proven bounds of one network, and the certificate that an independent checker replays (`CERTIFICATES.md`)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..numerics.forward import record
+from ..numerics.network import Network
+from ..numerics.rings import DEFAULT_PRIME, PrimeField
+from .exponents import exponent_count, independent_draws
+from .index_sets import format_set
+from .lower import LowerBound, NoPoint, rank_lower_bound
+from .radicands import radicand_witnesses
+from .upper import UpperBound, upper_bound
+
+FORMAT, VERSION = "neuromanifold-certificate", 1
+RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Proven bounds `lower <= dimension <= upper` with their certificate; `notes` say what was not used, and why."""
+
+    network: Network
+    lower: int
+    upper: int
+    redundancy: tuple[tuple[str, int], ...]
+    certificate: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+
+
+def prove_bounds(
+    network: Network,
+    seed: int = 0,
+    deadline: float | None = None,
+    progress: Callable[[Proof], None] | None = None,
+) -> Proof:
+    """The best proven bounds at hand, with a certificate for both.
+
+    `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned. `progress` is
+    told of bounds that are proven before the end.
+    """
+    ring = PrimeField(DEFAULT_PRIME)
+    best: Proof | None = None
+    for attempt in range(ATTEMPTS):
+        proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline, progress)
+        if best is None or proof.upper - proof.lower < best.upper - best.lower:
+            best = proof
+        if proof.lower == proof.upper or _late(deadline) or proof.lower > 0:
+            break
+    if best is None:
+        raise ArithmeticError("no attempt was made")
+    return best
+
+
+def _late(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() > deadline
+
+
+def _attempt(
+    network: Network, seed: int, ring: PrimeField, deadline: float | None, progress: Callable[[Proof], None] | None
+) -> Proof:
+    notes: list[str] = []
+    if _late(deadline):
+        return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
+    upper = upper_bound(network, seed, ring)
+    lower: LowerBound | None = None
+    sides: dict[str, Any] = {}
+    if progress:
+        so_far = _assemble(network, seed, ring.p, None, {}, upper)
+        progress(Proof(network, 0, upper.value, upper.redundancy, so_far))
+    if _late(deadline):
+        notes.append("lower bound not tried: no time was left")
+    else:
+        lower, sides, note = _lower(network, seed, ring, upper.value)
+        notes += [note] if note else []
+    certificate = _assemble(network, seed, ring.p, lower, sides, upper)
+    value = lower.value if lower else 0
+    return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes))
+
+
+def _lower(
+    network: Network, seed: int, ring: PrimeField, target: int
+) -> tuple[LowerBound | None, dict[str, Any], str | None]:
+    program = record(network)
+    sides: dict[str, Any] = {}
+    if network.norm is not None:
+        witnesses = radicand_witnesses(network, program, seed, ring)
+        if witnesses is None:
+            return None, {}, "no lower bound: no witness was found that the norms' radicands are independent non-squares"
+        sides["radicands"] = witnesses
+    if exponent_count(program):
+        draws = independent_draws(network, program, seed, ring)
+        if draws is None:
+            return None, {}, "no lower bound: the exponents could not be shown independent, so exponentials may not be treated as free"
+        sides["exponents"] = {"draws": format_set(draws)}
+    try:
+        return rank_lower_bound(network, program, seed, ring, target), sides, None
+    except NoPoint as reason:
+        return None, {}, f"no lower bound: {reason}"
+
+
+def _assemble(
+    network: Network, seed: int, prime: int, lower: LowerBound | None, sides: dict[str, Any], upper: UpperBound
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "spec": str(network),
+        "claim": {"lower": lower.value if lower else 0, "upper": upper.value},
+        "prime": prime,
+        "seed": seed,
+        "lower": lower.to_json() if lower else None,
+        **sides,
+        "upper": upper.to_json(),
+        "holes": [],
+    }
+
+
+def dumps(certificate: dict[str, Any]) -> str:
+    """The text of a certificate, one line, ending in a newline."""
+    return json.dumps(certificate, separators=(",", ":")) + "\n"

@@ -1,0 +1,103 @@
+"""Exact lower bounds: a minor of the Jacobian that is non-zero mod p proves the generic rank over Q to be at least its size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..numerics.evaluate import evaluate, jacobian
+from ..numerics.network import Network
+from ..numerics.point import Point
+from ..numerics.program import Program
+from ..numerics.rank import pivots
+from ..numerics.rings import NotInvertible, PrimeField
+from .index_sets import format_set
+
+MAX_ROWS_FACTOR = 8  # inputs are doubled until the rows are this many times the parameters
+
+
+class NoPoint(ArithmeticError):
+    """No input of this seed's point can be evaluated mod p (denominators or radicands): take another seed."""
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """A proven lower bound: the minor of `rows` and `columns` of the Jacobian at the given inputs of the seed's point is non-zero mod p."""
+
+    inputs: tuple[int, ...]
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    @property
+    def value(self) -> int:
+        """The size of the minor."""
+        return len(self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """The `lower` object of a certificate."""
+        return {
+            "rule": "minor",
+            "inputs": format_set(self.inputs),
+            "rows": format_set(self.rows),
+            "columns": format_set(self.columns),
+        }
+
+
+def rank_lower_bound(network: Network, program: Program, seed: int, ring: PrimeField, target: int) -> LowerBound:
+    """The largest minor found; inputs are doubled until the rank reaches `target` or stays the same.
+
+    Guaranteed: generic rank >= value (with exponentials: provided their exponents are independent). Not guaranteed: that
+    the generic rank is not larger. Raises `NoPoint` if no input can be evaluated.
+    """
+    size = int(np.prod(program.shape(program.output)))
+    wanted = min(target, network.parameters) // size + 2
+    ceiling = max(MAX_ROWS_FACTOR * network.parameters // size, wanted) + 2
+    best: LowerBound | None = None
+    while True:
+        numbers, bindings = usable_inputs(network, program, seed, ring, wanted)
+        found = pivots(jacobian(program, ring, bindings), ring)
+        bound = _compact(numbers, found.rows, found.columns, size)
+        stable = best is not None and best.value == bound.value
+        best = bound
+        if bound.value >= target or stable or wanted >= ceiling:
+            return best
+        wanted *= 2
+
+
+def usable_inputs(
+    network: Network, program: Program, seed: int, ring: PrimeField, wanted: int, prefix: str = ""
+) -> tuple[list[int], dict[str, Any]]:
+    """The first `wanted` input numbers at which the network can be evaluated mod p, and everything bound there."""
+    point = Point(seed, ring.p, prefix)
+    fixed = {**point.parameters(network), **Point(seed, ring.p).constants(program)}
+    numbers: list[int] = []
+    start, step = 0, wanted
+    while len(numbers) < wanted:
+        batch = list(range(start, start + step))
+        if network.norm is None:
+            try:
+                evaluate(program, ring, {**fixed, **point.inputs(program, batch)})
+                numbers += batch
+                batch = []
+            except NotInvertible:
+                pass
+        for n in batch:
+            try:
+                evaluate(program, ring, {**fixed, **point.inputs(program, [n])})
+                numbers.append(n)
+            except NotInvertible:
+                continue
+        start += step
+        if start > 10_000 + 100 * wanted or (start > 1_000 and not numbers):
+            raise NoPoint(f"{len(numbers)} of {wanted} inputs can be evaluated mod {ring.p}")
+    numbers = numbers[:wanted]
+    return numbers, {**fixed, **point.inputs(program, numbers)}
+
+
+def _compact(numbers: list[int], rows: list[int], columns: list[int], size: int) -> LowerBound:
+    used = sorted({r // size for r in rows})
+    position = {old: new for new, old in enumerate(used)}
+    renumbered = [position[r // size] * size + r % size for r in rows]
+    return LowerBound(tuple(numbers[u] for u in used), tuple(renumbered), tuple(columns))

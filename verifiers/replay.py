@@ -1,0 +1,1585 @@
+"""Replay a certificate: an independent check that `lower <= dimension <= upper` holds for one network.
+
+Usage: ``python -I -S verifiers/replay.py FILE...`` (standard library only, no installation), or :func:`replay`.
+
+A certificate (``CERTIFICATES.md``, version 1) names a network and makes *choices*: a prime, a seed, a minor, a list of
+vector fields. This file parses the network, evaluates it and its derivative modulo the prime, and checks every choice.
+
+*What `valid` guarantees.* Some minor of the Jacobian of that size is not zero, so the dimension is at least ``lower``;
+the listed fields annihilate the network and are independent, so it is at most ``upper``. "Dimension" means what
+``NOTATION.md`` says: the largest rank over all parameters, with tokens, masks, angles, slopes and norm constants fixed
+and generic. The mathematics behind each rule is in ``PROOFS.md``; this file trusts it, Python, and nothing else.
+
+*What it does not guarantee.* Nothing at a particular parameter point, nothing in floating point, and `invalid` never
+means that the claim is false. `holey` means that the file itself names statements that were not replayed.
+
+From top to bottom: caps, JSON, networks, points, number systems, the forward pass, lower bound, upper bound, verdict.
+"""
+
+# ruff: noqa: D102  (methods that override another one share its docstring)
+from __future__ import annotations
+
+import json
+import re
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import shake_256
+from itertools import combinations, product
+from math import comb, isqrt
+from operator import mul
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# ---------------------------------------------------------------------------------------------------------------- caps
+
+MAX_BYTES = 8_000_000  # of a file
+MAX_DIGITS = 18  # of an integer in a file
+MAX_TEXT = 20_000  # characters of a spec, holes of a file
+MAX_LAYERS = 256
+MAX_POWER = 64  # r of a polynomial network
+MAX_PARAMETERS = 20_000  # also bounds every width; see Packed for the inequality that needs it
+MAX_TOKENS = 2_048
+MAX_MINOR = 3_000
+MAX_EXPONENTS = 3_000  # of one input
+MAX_FIELDS = 20_000  # entries
+MAX_WORDS = 1 << 22  # of one expanded stream
+MAX_WORK = 10**11  # estimated elementary steps, about 2 ns each
+
+
+class ReplayError(Exception):
+    """The certificate breaks `rule`; nothing is said about the truth of its claim."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+def require(condition: bool, rule: str, message: str) -> None:
+    """Fail closed: every check of this file goes through here or raises `ReplayError` itself."""
+    if not condition:
+        raise ReplayError(rule, message)
+
+
+# ---------------------------------------------------------------------------------------------------------------- JSON
+
+
+def load(text: str) -> Any:
+    """Parse JSON without floats, negative or huge integers, duplicate keys or unprintable strings."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require(len({key for key, _ in pairs}) == len(pairs), "json", "an object has a key twice")
+        return dict(pairs)
+
+    def integer(digits: str) -> int:
+        require(digits.isdigit() and len(digits) <= MAX_DIGITS, "json", f"integer out of range: {digits[:30]}")
+        return int(digits)
+
+    def refuse(token: str) -> Any:
+        raise ReplayError("json", f"not an integer: {token[:30]}")
+
+    require(len(text) <= MAX_BYTES, "caps", f"longer than {MAX_BYTES} characters")
+    try:
+        return json.loads(
+            text, object_pairs_hook=unique, parse_int=integer, parse_float=refuse, parse_constant=refuse
+        )
+    except RecursionError:
+        raise ReplayError("json", "nested too deeply") from None
+    except ValueError as error:
+        raise ReplayError("json", f"not JSON: {error}") from None
+
+
+def record(value: Any, keys: str, where: str, optional: str = "") -> dict[str, Any]:
+    """Return `value`, an object with exactly these keys."""
+    require(isinstance(value, dict), "schema", f"{where} is not an object")
+    wanted, allowed = set(keys.split()), set(keys.split()) | set(optional.split())
+    require(wanted <= set(value), "schema", f"{where} lacks {', '.join(sorted(wanted - set(value)))}")
+    unknown = sorted(set(value) - allowed)
+    require(not unknown, "schema", f"{where} has unknown keys: {', '.join(map(ascii, unknown))[:80]}")
+    return dict(value)
+
+
+def natural(value: Any, where: str, bound: int = 10**MAX_DIGITS) -> int:
+    """Return `value`, an integer with 0 <= value < bound (True is not 1)."""
+    require(type(value) is int, "schema", f"{where} is not an integer")
+    require(0 <= value < bound, "schema", f"{where} is not below {bound}")
+    return int(value)
+
+
+def words(value: Any, where: str) -> str:
+    """Return `value`, a printable ASCII string."""
+    require(isinstance(value, str) and value.isascii() and value.isprintable(), "schema", f"{where} is not plain text")
+    return str(value)
+
+
+def array(value: Any, where: str, cap: int) -> list[Any]:
+    """Return `value`, a list of at most `cap` entries."""
+    require(isinstance(value, list), "schema", f"{where} is not a list")
+    require(len(value) <= cap, "caps", f"{where} has more than {cap} entries")
+    return list(value)
+
+
+def indices(value: Any, where: str, bound: int, cap: int) -> list[int]:
+    """Read increasing, non-overlapping, non-adjacent ranges: ``"0-5,8,10-11"`` (``""`` is the empty set)."""
+    found: list[int] = []
+    for part in words(value, where).split(",") if value != "" else []:
+        match = re.fullmatch(r"(0|[1-9][0-9]{0,17})(?:-([1-9][0-9]{0,17}))?", part)
+        require(match is not None, "schema", f"{where}: not a range: {part[:30]}")
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        require(not (match and match[2]) or low < high, "schema", f"{where}: not an increasing range: {part}")
+        require(not found or low > found[-1] + 1, "schema", f"{where}: ranges overlap, touch or decrease at {part}")
+        require(high < bound, "schema", f"{where}: {high} is out of range, the bound is {bound}")
+        require(len(found) + high - low < cap, "caps", f"{where} has more than {cap} entries")
+        found.extend(range(low, high + 1))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ networks
+
+
+class Layer(NamedTuple):
+    """One layer: reads width m, writes width n. `dv` 0: no O; `h` 0: no ffn."""
+
+    m: int
+    n: int
+    a: int = 0
+    heads: int = 0
+    kv: int = 0
+    dv: int = 0
+    h: int = 0
+    act: str = ""  # digits (a power), silu, gelu, swiglu
+
+    def group(self, head: int) -> int:
+        """Return the key/value group of a head."""
+        return head * self.kv // self.heads
+
+    def members(self, group: int) -> list[int]:
+        """Return the heads of a group."""
+        return [h for h in range(self.heads) if self.group(h) == group]
+
+
+class Network(NamedTuple):
+    """What a spec says. `window` 0: none; for `mlp` only kind, layers and power count, and t = 1."""
+
+    kind: str  # lightning, softmax, mlp
+    layers: tuple[Layer, ...]
+    t: int = 1
+    power: int = 0
+    skip: bool = False
+    causal: bool = False
+    window: int = 0
+    alibi: bool = False
+    rope: bool = False
+    bias: frozenset[str] = frozenset()
+    norm: str = ""  # rms, layer
+
+    def visible(self, query: int) -> range:
+        """Return the keys that a query sees."""
+        first = max(0, query - self.window + 1) if self.window else 0
+        return range(first, query + 1) if self.causal else range(self.t)
+
+    @property
+    def alone(self) -> bool:
+        """Every query sees one key only, its own."""
+        return self.t == 1 or self.window == 1
+
+    @property
+    def ffn(self) -> bool:
+        """There are feed-forward blocks."""
+        return any(layer.h for layer in self.layers)
+
+    @property
+    def plain(self) -> bool:
+        """The stream is read as it is written: no skip, no norm."""
+        return not (self.skip or self.norm)
+
+    @property
+    def inert_keys(self) -> bool:
+        """A vector added to all keys of a head changes nothing: softmax without rope."""
+        return self.kind == "softmax" and not self.rope
+
+
+def size(text: str) -> int:
+    """Read a positive integer."""
+    require(re.fullmatch(r"[1-9][0-9]{0,6}", text) is not None, "spec", f"not a size: {text[:30]!r}")
+    return int(text)
+
+
+def parse(spec: str) -> Network:
+    """Read the one-line notation of ``NOTATION.md``; free sizes (families) are no networks here."""
+    require(len(spec) <= MAX_TEXT, "caps", f"spec longer than {MAX_TEXT} characters")
+    kind, *tokens = spec.split(" ")
+    require(kind in ("lightning", "softmax", "mlp"), "spec", f"unknown kind of network: {ascii(kind)[:30]}")
+    allowed = "d l r" if kind == "mlp" else "d l a t heads kv dv window bias ffn norm skip causal rope alibi"
+    given: dict[str, str] = {}
+    for token in tokens:
+        key, equals, value = token.partition("=")
+        require(key in allowed.split(), "spec", f"{kind} networks have no {ascii(key)[:30]}")
+        require(key not in given, "spec", f"{key} is given twice")
+        require(bool(value) if key not in FLAGS else not equals, "spec", f"malformed: {ascii(token)[:30]}")
+        given[key] = value
+    needed = {"mlp": "d r"}.get(kind, "d a t").split()
+    require(all(key in given for key in needed), "spec", f"{kind} networks need {', '.join(needed)}")
+
+    widths = [size(item) for item in given["d"].split(",")]
+    if "l" in given:
+        require(len(widths) == 1, "spec", "l is for networks with one value of d")
+        widths *= min(size(given["l"]), MAX_LAYERS + 1) + 1
+    l = len(widths) - 1
+    require(l >= 1, "spec", "a network needs at least one layer")
+    require(l <= MAX_LAYERS, "caps", f"more than {MAX_LAYERS} layers")
+    if kind == "mlp":
+        power = size(given["r"])
+        require(power <= MAX_POWER, "caps", f"power above {MAX_POWER}")
+        return checked(Network(kind, tuple(map(Layer, widths, widths[1:])), power=power))
+
+    def each(key: str, missing: str) -> list[str]:
+        items = given.get(key, missing).split(",")
+        require(len(items) in (1, l), "spec", f"{key} has {len(items)} values for {l} layers")
+        return items * l if len(items) == 1 else items
+
+    def sizes(key: str, missing: str) -> list[int]:
+        return [0 if item == "none" and key not in given else size(item) for item in each(key, missing)]
+
+    heads = sizes("heads", "1")
+    kv = sizes("kv", "none")
+    blocks = [item.partition(":") for item in each("ffn", "none")] if "ffn" in given else [("", "", "")] * l
+    layers = []
+    for m, n, a, H, g, dv, (h, _, act) in zip(
+        widths, widths[1:], sizes("a", ""), heads, kv, sizes("dv", "none"), blocks, strict=False
+    ):
+        if "ffn" in given and act not in ACTIVATIONS:
+            require(size(act) <= MAX_POWER, "caps", f"power above {MAX_POWER}")
+        layers.append(Layer(m, n, a, H, g or H, dv, size(h) if "ffn" in given else 0, act))
+    bias = given.get("bias", "")
+    require(len(set(bias)) == len(bias) and set(bias) <= set("qkvoud"), "spec", f"not bias letters: {ascii(bias)[:30]}")
+    return checked(
+        Network(
+            kind,
+            tuple(layers),
+            t=size(given["t"]),
+            window=size(given["window"]) if "window" in given else 0,
+            bias=frozenset(bias),
+            norm=given.get("norm", ""),
+            **{flag: flag in given for flag in FLAGS},
+        )
+    )
+
+
+FLAGS = ("skip", "causal", "rope", "alibi")
+ACTIVATIONS = ("silu", "gelu", "swiglu")
+
+
+def checked(net: Network) -> Network:
+    """Return `net` if it is a network of the notation and small enough to be replayed."""
+    if net.kind != "mlp":
+        for layer in net.layers:
+            require(layer.kv <= layer.heads, "spec", "more key/value groups than heads")
+            require(not net.skip or layer.m == layer.n, "spec", "skip needs equal widths")
+            require(not net.rope or layer.a % 2 == 0, "spec", "rope needs even a")
+            require(layer.kv * net.t < 1 << 16, "caps", "too many groups times tokens")
+        require(not net.window or net.causal, "spec", "window needs causal")
+        require(not net.alibi or net.kind == "softmax", "spec", "alibi needs softmax")
+        require(net.norm in ("", "rms", "layer"), "spec", f"unknown norm: {ascii(net.norm)[:30]}")
+        require(not net.norm or net.skip, "spec", "norm needs skip")
+        require(net.ffn or not net.bias & set("ud"), "spec", "bias u and d need ffn")
+        require(net.t <= MAX_TOKENS, "caps", f"more than {MAX_TOKENS} tokens")
+    require(parameters(net) <= MAX_PARAMETERS, "caps", f"more than {MAX_PARAMETERS} parameters")
+    return net
+
+
+Shape = tuple[int, int, int]  # blocks (heads, groups, or 1), rows, columns
+
+
+def shapes(net: Network) -> dict[str, Shape]:
+    """Return the parameter tensors in their order; vectors have one column."""
+    found: dict[str, Shape] = {}
+    for i, (m, n, a, heads, kv, dv, h, act) in enumerate(net.layers, 1):
+        if net.kind == "mlp":
+            found[f"{i}.W"] = (1, n, m)
+            continue
+        b, v = net.bias, dv or n
+        table: list[tuple[str, Shape, object]] = [
+            ("g1", (1, m, 1), net.norm),
+            ("s1", (1, m, 1), net.norm == "layer"),
+            ("Q", (heads, a, m), True),
+            ("K", (kv, a, m), True),
+            ("V", (kv, v, m), True),
+            ("O", (heads, n, dv), dv),
+            ("bq", (heads, a, 1), "q" in b),
+            ("bk", (kv, a, 1), "k" in b),
+            ("bv", (kv, v, 1), "v" in b),
+            ("bo", (1, n, 1), "o" in b),
+            ("g2", (1, n, 1), h and net.norm),
+            ("s2", (1, n, 1), h and net.norm == "layer"),
+            ("G", (1, h, n), act == "swiglu"),
+            ("U", (1, h, n), h),
+            ("D", (1, n, h), h),
+            ("bu", (1, h, 1), "u" in b),
+            ("bd", (1, n, 1), "d" in b),
+        ]
+        found.update({f"{i}.{name}": shape for name, shape, present in table if present})
+    return found
+
+
+def parameters(net: Network) -> int:
+    """Return the number of parameters."""
+    return sum(blocks * rows * columns for blocks, rows, columns in shapes(net).values())
+
+
+# -------------------------------------------------------------------------------------------------------------- points
+
+
+class Source:
+    """The expansion of a seed: named streams of 64-bit words, by SHAKE-256."""
+
+    def __init__(self, p: int, seed: int, prefix: str = "") -> None:
+        self.p, self.seed, self.prefix = p, seed, prefix
+        self.streams: dict[str, bytes] = {}
+
+    def word(self, label: str, k: int) -> int:
+        """Return word number k of the stream of a label."""
+        stream = self.streams.get(label, b"")
+        if 8 * k >= len(stream):
+            require(k < MAX_WORDS, "caps", f"stream {label} longer than {MAX_WORDS} words")
+            shake = shake_256(f"neuromanifold:{self.seed}:{self.prefix}{label}".encode("ascii"))
+            stream = self.streams[label] = shake.digest(8 * max(64, 2 * k))
+        return int.from_bytes(stream[8 * k : 8 * k + 8], "little")
+
+    def value(self, label: str, k: int) -> int:
+        """Return a residue."""
+        return self.word(label, k) % self.p
+
+    def unit(self, label: str, k: int) -> int:
+        """Return a non-zero residue."""
+        return 1 + self.word(label, k) % (self.p - 1)
+
+    def flat(self, net: Network) -> list[int]:
+        """Return all parameters of a network, in the order of the Jacobian's columns."""
+        return [self.value(name, k) for name, (b, r, c) in shapes(net).items() for k in range(b * r * c)]
+
+    def tokens(self, net: Network, n: int) -> list[list[int]]:
+        """Return input number n: a list of t tokens of d_0 values."""
+        m, t = net.layers[0].m, net.t
+        return [[self.value("X", (n * m + i) * t + j) for i in range(m)] for j in range(t)]
+
+
+Draw = Callable[[str, int], Any]
+"""(label, index) -> the unit of an exponential, or a constant (`rope`, `alibi`, `gelu`)."""
+
+
+def drawer(units: Source, constants: Source) -> Draw:
+    """Take units from one source and the network's constants from another one."""
+    table: dict[str, Callable[[str, int], int]] = {
+        "rope": constants.value,
+        "alibi": constants.unit,
+        "gelu": constants.unit,
+    }
+    return lambda label, k: table.get(label, units.unit)(label, k)
+
+
+Tensors = Mapping[str, Any]  # name -> blocks -> rows -> columns
+
+
+def tensors(net: Network, flat: Sequence[Any]) -> Tensors:
+    """Cut a flat list of parameters into blocks of matrices."""
+    found, rest = {}, iter(flat)
+    for name, (blocks, rows, columns) in shapes(net).items():
+        found[name] = [[[next(rest) for _ in range(columns)] for _ in range(rows)] for _ in range(blocks)]
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------ number systems
+
+
+class Exact:
+    """Any commutative field with Python's operators, for instance `fractions.Fraction`; the base of the others.
+
+    The forward pass uses these methods only. `exponents` and `radicands` record what it met.
+    """
+
+    def __init__(self, one: Any, root: Callable[[Any], Any] | None = None) -> None:
+        self.one, self._root = one, root
+        self.exponents: list[Any] = []
+        self.radicands: list[Any] = []
+
+    def lift(self, scalar: Any) -> Any:
+        """Return a constant."""
+        return scalar
+
+    def ratio(self, numerator: int, denominator: int = 1) -> Any:
+        """Return a rational constant."""
+        return self.one * numerator if denominator == 1 else self.one * numerator / denominator
+
+    def dot(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+        """Return the sum of the products."""
+        return sum(map(mul, xs, ys), 0 * self.one)
+
+    def sum(self, xs: Sequence[Any]) -> Any:
+        """Return the sum."""
+        return sum(xs, 0 * self.one)
+
+    def inverse(self, x: Any) -> Any:
+        """Return 1 / x."""
+        return self.one / x
+
+    def exponential(self, unit: Any, exponent: Any) -> Any:
+        """Return the exponential of the exponent, which is the given unit."""
+        self.exponents.append(exponent)
+        return unit
+
+    def root(self, x: Any) -> Any:
+        """Return r with r^2 x = 1."""
+        self.radicands.append(x)
+        if self._root is None:
+            raise ArithmeticError("a norm needs a root function")
+        return self._root(x)
+
+
+class RootError(Exception):
+    """Radicand number `index` is not a non-zero square; `nonsquare` if it is not zero either."""
+
+    def __init__(self, index: int, nonsquare: bool) -> None:
+        super().__init__(f"radicand {index} has no root")
+        self.index, self.nonsquare = index, nonsquare
+
+
+class Modular(Exact):
+    """Residues modulo a prime p = 3 mod 4."""
+
+    def __init__(self, p: int) -> None:
+        super().__init__(1)
+        self.p = p
+
+    def ratio(self, numerator: int, denominator: int = 1) -> Any:
+        return self.lift(numerator * pow(denominator, -1, self.p) % self.p)
+
+    def dot(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+        return sum(map(mul, xs, ys)) % self.p
+
+    def sum(self, xs: Sequence[Any]) -> Any:
+        return sum(xs) % self.p
+
+    def inverse(self, x: Any) -> Any:
+        require(x % self.p != 0, "denominator", "a denominator is zero modulo the prime")
+        return pow(x, -1, self.p)
+
+    def root(self, x: Any) -> Any:
+        self.radicands.append(x)
+        if pow(x, (self.p - 1) // 2, self.p) != 1:
+            raise RootError(len(self.radicands) - 1, x != 0)
+        r = pow(pow(x, (self.p + 1) // 4, self.p), -1, self.p)  # x^((p+1)/4) squares to x^((p-1)/2) x = x
+        return min(r, self.p - r)
+
+
+class Packed:
+    """Vectors over GF(p) as Python integers: one fixed-width field per entry, sums reduced late.
+
+    No field overflows: a sum has fewer than 2^17 products below p^2 (every length here is below 2^16, and `Dual.dot`
+    adds two products per entry); p^2 2^17 < 2^64 for p < 2^23, and < 2^128 for p < 2^31.
+    """
+
+    def __init__(self, p: int) -> None:
+        self.p = p
+        self.width = 64 if p < 1 << 23 else 128
+        self.mask = (1 << self.width) - 1
+
+    def reduce(self, row: int) -> int:
+        """Reduce every field modulo p."""
+        if not row:
+            return 0
+        fields, p, step = -(-row.bit_length() // self.width), self.p, self.width // 64
+        limbs = struct.unpack(f"<{fields * step}Q", row.to_bytes(fields * step * 8, "little"))
+        if step == 1:
+            return int.from_bytes(struct.pack(f"<{fields}Q", *[x % p for x in limbs]), "little")
+        low = [0] * (2 * fields)
+        low[::2] = [(x + (y << 64)) % p for x, y in zip(limbs[::2], limbs[1::2], strict=True)]
+        return int.from_bytes(struct.pack(f"<{2 * fields}Q", *low), "little")
+
+    def pack(self, entries: Mapping[int, int]) -> int:
+        """Pack a sparse vector."""
+        step = self.width // 8
+        buffer = bytearray(step * (max(entries, default=-1) + 1))
+        for k, x in entries.items():
+            buffer[k * step : k * step + 8] = (x % self.p).to_bytes(8, "little")
+        return int.from_bytes(buffer, "little")
+
+    def rank(self, rows: Sequence[int]) -> int:
+        """Return the rank of packed rows with reduced fields.
+
+        Each new row is cleared at all pivots so far, reduced once, and scaled to -1 at its highest non-zero field.
+        """
+        p, mask = self.p, self.mask
+        pivots: list[tuple[int, int]] = []
+        for row in rows:
+            for shift, pivot in pivots:
+                factor = ((row >> shift) & mask) % p
+                if factor:
+                    row += factor * pivot
+            row = self.reduce(row)
+            if row:
+                shift = (row.bit_length() - 1) // self.width * self.width
+                pivots.append((shift, self.reduce(row * (p - pow(row >> shift, -1, p)))))
+        return len(pivots)
+
+
+class Dual(Modular):
+    """First-order dual numbers (value, tangent): the tangent is a packed vector, 0 where nothing moves."""
+
+    def __init__(self, packed: Packed) -> None:
+        super().__init__(packed.p)
+        self.packed, self.reduce = packed, packed.reduce
+
+    def lift(self, scalar: Any) -> Any:
+        return (scalar, 0)
+
+    def dot(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+        value = tangent = 0
+        for (x, dx), (y, dy) in zip(xs, ys, strict=True):
+            value += x * y
+            if dx:
+                tangent += y * dx
+            if dy:
+                tangent += x * dy
+        return value % self.p, self.reduce(tangent)
+
+    def sum(self, xs: Sequence[Any]) -> Any:
+        return sum(x for x, _ in xs) % self.p, self.reduce(sum(dx for _, dx in xs))
+
+    def inverse(self, x: Any) -> Any:
+        y = super().inverse(x[0])
+        return y, self.reduce((self.p - y * y % self.p) * x[1])
+
+    def exponential(self, unit: Any, exponent: Any) -> Any:
+        return unit[0], self.reduce(unit[0] * exponent[1])
+
+    def root(self, x: Any) -> Any:
+        r = super().root(x[0])  # r^2 x = 1, so dr = -r^3/2 dx
+        return r, self.reduce(-pow(r, 3, self.p) * pow(2, -1, self.p) % self.p * x[1])
+
+
+# -------------------------------------------------------------------------------------------------------- forward pass
+
+Stream = list[list[Any]]  # tokens, each a list of coordinates
+
+
+def outputs(
+    spec: str,
+    values: Mapping[str, Any],
+    X: Sequence[Sequence[Any]],
+    unit: Draw = lambda label, k: 1,
+    root: Callable[[Any], Any] | None = None,
+    one: Any = 1,
+    n: int = 0,
+) -> list[list[Any]]:
+    """Evaluate a network in any commutative field: for comparing this forward pass with others.
+
+    `values` maps the names of ``CERTIFICATES.md`` to nested or flat lists, `X` is d_0 x t, the result d_l x t (mlp:
+    t = 1). `unit(label, index)` gives the exponentials and constants, labels and indices as in section 3 for input
+    number `n`; `root(m)` gives r with r^2 m = 1 for norms. `one` is the field's one, such as ``Fraction(1)``.
+    """
+
+    def flatten(value: Any) -> Iterator[Any]:
+        if isinstance(value, (list, tuple)):
+            for item in value:
+                yield from flatten(item)
+        else:
+            yield value
+
+    net = parse(spec)
+    w = tensors(net, [x for name in shapes(net) for x in flatten(values[name])])
+    result = forward(net, Exact(one, root), w, [list(column) for column in zip(*X, strict=True)], unit, n)
+    return [list(row) for row in zip(*result, strict=True)]
+
+
+def forward(net: Network, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Stream:
+    """Evaluate a network on input number n (a list of tokens) in a number system."""
+    if net.kind == "mlp":
+        for i in range(1, len(net.layers) + 1):
+            x = [affine(ring, w[f"{i}.W"][0], None, token) for token in x]
+            if i < len(net.layers):
+                x = [[power(ring, z, net.power) for z in token] for token in x]
+        return x
+    for i, layer in enumerate(net.layers, 1):
+        y = attention(net, i, ring, w, normalise(net, ring, w, f"{i}.g1", f"{i}.s1", x), draw, n)
+        x = add(ring, x, y) if net.skip else y
+        if layer.h:
+            y = feed_forward(net, i, ring, w, normalise(net, ring, w, f"{i}.g2", f"{i}.s2", x), draw, n)
+            x = add(ring, x, y) if net.skip else y
+    return x
+
+
+def affine(ring: Exact, matrix: Any, shift: Any, token: list[Any]) -> list[Any]:
+    """Return matrix token + shift; `shift` is a column, or None."""
+    if shift is None:
+        return [ring.dot(row, token) for row in matrix]
+    token = [*token, ring.ratio(1)]
+    return [ring.dot([*row, *b], token) for row, b in zip(matrix, shift, strict=True)]
+
+
+def block(w: Tensors, name: str, k: int = 0) -> Any:
+    """Return one block of a parameter tensor, or None where the network has no such tensor."""
+    return w[name][k] if name in w else None
+
+
+def add(ring: Exact, x: Stream, y: Stream) -> Stream:
+    """Return x + y."""
+    return [[ring.sum(pair) for pair in zip(*tokens, strict=True)] for tokens in zip(x, y, strict=True)]
+
+
+def power(ring: Exact, z: Any, r: int) -> Any:
+    """Return z^r, r >= 1."""
+    result = z
+    for _ in range(r - 1):
+        result = ring.dot([result], [z])
+    return result
+
+
+def normalise(net: Network, ring: Exact, w: Tensors, gain: str, shift: str, x: Stream) -> Stream:
+    """Return the normalised stream (the stream itself without norms)."""
+    if not net.norm:
+        return x
+    result, width = [], len(x[0])
+    mean, eps = [ring.ratio(1, width)] * width, ring.ratio(1, 100000)
+    for token in x:
+        if net.norm == "layer":
+            centre = ring.dot([ring.ratio(-1)], [ring.dot(mean, token)])
+            token = [ring.sum([z, centre]) for z in token]
+        square = ring.dot(mean, [ring.dot([z], [z]) for z in token])
+        r = ring.root(ring.sum([square, eps]))
+        token = [ring.dot(g, [ring.dot([z], [r])]) for g, z in zip(w[gain][0], token, strict=True)]
+        if net.norm == "layer":
+            token = [ring.sum([z, *s]) for z, s in zip(token, w[shift][0], strict=True)]
+        result.append(token)
+    return result
+
+
+def attention(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Stream:
+    """Return the output of the attention of layer i, before the skip connection."""
+    layer, t, name = net.layers[i - 1], net.t, f"{i}."
+    groups = range(layer.kv)
+    v = [[affine(ring, w[name + "V"][g], block(w, name + "bv", g), token) for token in x] for g in groups]
+    weights = (softmax if net.kind == "softmax" else lightning)(net, i, ring, w, x, draw, n)
+    result = []
+    for j in range(t):
+        seen = net.visible(j)
+        if layer.dv:
+            row: list[Any] = []
+            for h in range(layer.heads):
+                group = v[layer.group(h)]
+                row += [ring.dot([group[k][c] for k in seen], weights[h][j]) for c in range(layer.dv)]
+            joined = [[z for h in range(layer.heads) for z in w[name + "O"][h][r]] for r in range(layer.n)]
+            result.append(affine(ring, joined, block(w, name + "bo"), row))
+        else:
+            total = [ring.sum(p) for g in groups for p in zip(*[weights[h][j] for h in layer.members(g)], strict=True)]
+            values = [[v[g][k][c] for g in groups for k in seen] for c in range(layer.n)]
+            result.append(affine(ring, values, block(w, name + "bo"), total))
+    return result
+
+
+Weights = list[list[list[Any]]]  # head, query, seen key
+
+
+def queries_keys(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw) -> tuple[Any, Any]:
+    """Return queries (head, position) and keys (group, position), rotated with rope."""
+    layer, name = net.layers[i - 1], f"{i}."
+    q = [[affine(ring, w[name + "Q"][h], block(w, name + "bq", h), z) for z in x] for h in range(layer.heads)]
+    k = [[affine(ring, w[name + "K"][g], block(w, name + "bk", g), z) for z in x] for g in range(layer.kv)]
+    if net.rope:
+        turns = rotations(net.t, layer.a, ring, draw)
+        q = [[rotate(ring, z, turn) for z, turn in zip(head, turns, strict=True)] for head in q]
+        k = [[rotate(ring, z, turn) for z, turn in zip(group, turns, strict=True)] for group in k]
+    return q, k
+
+
+def rotations(t: int, a: int, ring: Exact, draw: Draw) -> list[list[tuple[Any, Any]]]:
+    """Return (cos, sin) for each position and plane: powers of a rational point of the circle."""
+    one, minus, zero = ring.ratio(1), ring.ratio(-1), ring.ratio(0)
+    steps = []
+    for plane in range(a // 2):
+        u = ring.lift(draw("rope", plane))
+        square = ring.dot([u], [u])
+        inverse = ring.inverse(ring.sum([one, square]))
+        cosine = ring.dot([one, minus], [inverse, ring.dot([square], [inverse])])
+        steps.append((cosine, ring.dot([u, u], [inverse, inverse])))
+    turns = [[(one, zero)] * len(steps)]
+    for _ in range(t - 1):
+        last = turns[-1]
+        turns.append([compose(ring, c, s, z) for (c, s), z in zip(steps, last, strict=True)])
+    return turns
+
+
+def compose(ring: Exact, c: Any, s: Any, z: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the vector z of a plane rotated by the angle with this cosine and sine."""
+    minus = ring.dot([ring.ratio(-1)], [s])
+    return ring.dot([c, minus], z), ring.dot([s, c], z)
+
+
+def rotate(ring: Exact, z: list[Any], turn: list[tuple[Any, Any]]) -> list[Any]:
+    """Rotate all planes (2j, 2j+1) of a vector."""
+    return [y for j, (c, s) in enumerate(turn) for y in compose(ring, c, s, z[2 * j : 2 * j + 2])]
+
+
+def lightning(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Weights:
+    """Return the scores."""
+    q, k = queries_keys(net, i, ring, w, x, draw)
+    group = net.layers[i - 1].group
+    return [
+        [[ring.dot(k[group(h)][key], q[h][j]) for key in net.visible(j)] for j in range(net.t)] for h in range(len(q))
+    ]
+
+
+def softmax(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Weights:
+    """Return the softmax of the scores; a query that sees one key has weight 1 and no exponential."""
+    heads = range(net.layers[i - 1].heads)
+    if net.alone:
+        return [[[ring.ratio(1)] for _ in range(net.t)] for _ in heads]
+    find = width_one if net.layers[i - 1].m == 1 and not net.rope else exponentials
+    e = find(net, i, ring, w, x, draw, n)
+    result: Weights = []
+    for h in heads:
+        result.append([])
+        for j in range(net.t):
+            column = [e(h, key, j) for key in net.visible(j)] if len(net.visible(j)) > 1 else [ring.ratio(1)]
+            inverse = ring.inverse(ring.sum(column)) if len(column) > 1 else ring.ratio(1)
+            result[-1].append([ring.dot([z], [inverse]) for z in column])
+    return result
+
+
+Exponential = Callable[[int, int, int], Any]  # head, key, query
+
+
+def exponentials(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Exponential:
+    """One unit for each score."""
+    layer, t = net.layers[i - 1], net.t
+    q, k = queries_keys(net, i, ring, w, x, draw)
+
+    def e(h: int, key: int, j: int) -> Any:
+        unit = draw(f"{i}.e", ((n * layer.heads + h) * t + key) * t + j)
+        return ring.exponential(ring.lift(unit), ring.dot(k[layer.group(h)][key], q[h][j]))
+
+    return e
+
+
+def width_one(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Exponential:
+    """Width one: the score is A x_i x_j + B x_i + (a part of the query alone), so (i, j) and (j, i) share a unit."""
+    layer, t, name = net.layers[i - 1], net.t, f"{i}."
+    known: dict[tuple[int, ...], Any] = {}
+
+    def column(tensor: str, k: int) -> list[Any]:
+        return [row[0] for row in w[name + tensor][k]]
+
+    def pair(h: int, low: int, high: int) -> Any:
+        if (h, low, high) not in known:
+            A = ring.dot(column("K", layer.group(h)), column("Q", h))
+            exponent = ring.dot([ring.dot([A], x[low])], x[high])
+            unit = draw(f"{i}.e", ((n * layer.heads + h) * t + low) * t + high)
+            known[h, low, high] = ring.exponential(ring.lift(unit), exponent)
+        return known[h, low, high]
+
+    def single(h: int, key: int) -> Any:
+        if (h, key) not in known:
+            B = ring.dot(column("K", layer.group(h)), column("bq", h))
+            unit = draw(f"{i}.f", (n * layer.heads + h) * t + key)
+            known[h, key] = ring.exponential(ring.lift(unit), ring.dot([B], x[key]))
+        return known[h, key]
+
+    def e(h: int, key: int, j: int) -> Any:
+        result = pair(h, min(key, j), max(key, j))
+        if "q" in net.bias:
+            result = ring.dot([result], [single(h, key)])
+        if net.alibi and key != j:
+            slope = power(ring, ring.lift(draw("alibi", h)), abs(key - j))
+            result = ring.dot([result], [slope if key > j else ring.inverse(slope)])
+        return result
+
+    return e
+
+
+def feed_forward(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Stream:
+    """Return the output of the feed-forward block of layer i, before the skip connection."""
+    layer, name = net.layers[i - 1], f"{i}."
+
+    def sigmoid(exponent: Any, unit: int, j: int) -> Any:
+        minus = ring.dot([ring.ratio(-1)], [exponent])
+        e = ring.exponential(ring.lift(draw(f"{i}.s", (n * layer.h + unit) * net.t + j)), minus)
+        return ring.inverse(ring.sum([ring.ratio(1), e]))
+
+    def act(z: Any, unit: int, j: int) -> Any:
+        if layer.act not in ACTIVATIONS:
+            return power(ring, z, int(layer.act))
+        exponent = z
+        if layer.act == "gelu":
+            inner = ring.sum([z, ring.dot([ring.ratio(44715, 1000000)], [power(ring, z, 3)])])
+            exponent = ring.dot([ring.lift(draw("gelu", 0))], [inner])
+        return ring.dot([z], [sigmoid(exponent, unit, j)])
+
+    result = []
+    for j, token in enumerate(x):
+        hidden = affine(ring, w[name + "U"][0], block(w, name + "bu"), token)
+        if layer.act == "swiglu":
+            gates = affine(ring, w[name + "G"][0], None, token)
+            hidden = [ring.dot([act(z, u, j)], [y]) for u, (z, y) in enumerate(zip(gates, hidden, strict=True))]
+        else:
+            hidden = [act(z, u, j) for u, z in enumerate(hidden)]
+        result.append(affine(ring, w[name + "D"][0], block(w, name + "bd"), hidden))
+    return result
+
+
+# --------------------------------------------------------------------------------------------------------- lower bound
+
+
+def steps(net: Network) -> int:
+    """Estimate the multiplications of one forward pass."""
+    inner = sum(layer.heads * net.t * (layer.a + (layer.dv or layer.n)) for layer in net.layers)
+    return net.t * (parameters(net) + inner + 10 * sum(layer.m + layer.h for layer in net.layers))
+
+
+def has_exponentials(net: Network) -> bool:
+    """Say whether the network function contains exponentials at all."""
+    return (net.kind == "softmax" and not net.alone) or any(layer.act in ACTIVATIONS for layer in net.layers)
+
+
+def check_minor(net: Network, source: Source, rule: Any) -> int:
+    """Return the size of a minor of the Jacobian that is not zero modulo p."""
+    rule = record(rule, "rule inputs rows columns", "lower")
+    require(rule["rule"] == "minor", "schema", "the rule of lower is not minor")
+    inputs = indices(rule["inputs"], "inputs", MAX_WORDS, MAX_MINOR)
+    width, t = net.layers[-1].n, net.t
+    rows = indices(rule["rows"], "rows", len(inputs) * width * t, MAX_MINOR)
+    columns = indices(rule["columns"], "columns", parameters(net), MAX_MINOR)
+    require(len(rows) == len(columns), "minor", f"{len(rows)} rows and {len(columns)} columns are no square")
+    size, wanted = len(rows), set(rows)
+    used = set(range(len(inputs))) if net.norm else {row // (width * t) for row in rows}
+    require(steps(net) * len(used) * (size + 50) * 3 + size**3 <= MAX_WORK, "caps", "the minor costs too much")
+
+    packed, slots = Packed(source.p), {column: k for k, column in enumerate(columns)}
+    flat = [(x, 1 << packed.width * slots[k] if k in slots else 0) for k, x in enumerate(source.flat(net))]
+    w, ring, draw = tensors(net, flat), Dual(packed), drawer(source, source)
+    jacobian: dict[int, int] = {}
+    for position, n in enumerate(inputs):
+        if position not in used:
+            continue
+        tokens = [[(x, 0) for x in token] for token in source.tokens(net, n)]
+        try:
+            result = forward(net, ring, w, tokens, draw, n)
+        except RootError:
+            raise ReplayError("radicands", f"a radicand of input {n} has no root") from None
+        for i, j in product(range(width), range(t)):
+            row = (position * width + i) * t + j
+            if row in wanted:
+                jacobian[row] = result[j][i][1]
+    rank = packed.rank([jacobian[row] for row in rows])
+    require(rank == size, "minor", f"the minor is zero: rank {rank}, size {size}")
+    return size
+
+
+def check_exponents(net: Network, source: Source, rule: Any) -> None:
+    """Check that no integer combination of the exponents is a function of the parameters alone."""
+    draws = indices(record(rule, "draws", "exponents")["draws"], "draws", 10**9, 2 * MAX_EXPONENTS)
+    require(steps(net) * len(draws) * 40 <= MAX_WORK, "caps", "the exponents cost too much")
+    packed, rows, count = Packed(source.p), [], 1
+    for k in draws:
+        here = Source(source.p, source.seed, f"exponents/{k}/")
+        twin = Source(source.p, source.seed, f"exponents/{k}/twin/")
+        w, seen = tensors(net, here.flat(net)), []
+        for point in (here, twin):
+            ring = Modular(source.p)
+            try:
+                forward(net, ring, w, point.tokens(net, 0), drawer(point, source), 0)
+            except RootError:
+                raise ReplayError("exponents", f"a radicand of draw {k} has no root") from None
+            seen.append(ring.exponents)
+        count = len(seen[0])
+        require(count <= MAX_EXPONENTS, "caps", f"more than {MAX_EXPONENTS} exponents")
+        rows.append(packed.pack({j: x - y for j, (x, y) in enumerate(zip(*seen, strict=True))}))
+    rank = packed.rank(rows)
+    require(rank == count and bool(draws), "exponents", f"rank {rank} from {len(draws)} draws, not full column rank")
+
+
+def check_radicands(net: Network, source: Source, rule: Any) -> None:
+    """Check that adjoining all roots leaves a field: each radicand has a witness where it alone has no root."""
+    rule = record(rule, "point witnesses", "radicands")
+    K = natural(rule["point"], "point")
+    witnesses = [natural(k, "a witness") for k in array(rule["witnesses"], "witnesses", MAX_EXPONENTS)]
+    require(steps(net) * (len(witnesses) + 1) * 40 <= MAX_WORK, "caps", "the radicands cost too much")
+    home = Source(source.p, source.seed, f"radicands/{K}/")
+    w = tensors(net, home.flat(net))
+
+    def first_failure(point: Source) -> tuple[int, bool]:
+        ring = Modular(source.p)
+        try:
+            forward(net, ring, w, point.tokens(net, 0), drawer(point, source), 0)
+        except RootError as failure:
+            return failure.index, failure.nonsquare
+        return len(ring.radicands), False
+
+    index, _ = first_failure(home)
+    count = net.t * sum(2 if layer.h else 1 for layer in net.layers)
+    require(index == count, "radicands", f"radicand {index} has no root at the point")
+    require(len(witnesses) == count, "radicands", f"{len(witnesses)} witnesses for {count} radicands")
+    for j, k in enumerate(witnesses):
+        found = first_failure(Source(source.p, source.seed, f"radicands/{K}/witness/{k}/"))
+        require(found == (j, True), "radicands", f"witness {k} is none for radicand {j}")
+
+
+# -------------------------------------------------------------------------------------- upper bound: smaller networks
+
+
+def with_width(net: Network, i: int, width: int) -> Network:
+    """Return the network with d_i = width, 0 < i < l."""
+    layers = list(net.layers)
+    layers[i - 1], layers[i] = layers[i - 1]._replace(n=width), layers[i]._replace(m=width)
+    return checked(net._replace(layers=tuple(layers)))
+
+
+def reduced(net: Network, step: Any) -> Network:
+    """Return a network whose functions include, up to closure, those of `net`; rejects steps that do not apply."""
+    step = record(step, "rule layer size", "a reduction")
+    rule, i, size = step["rule"], natural(step["layer"], "layer"), natural(step["size"], "size")
+    require(1 <= i <= len(net.layers), "reduction", f"there is no layer {i}")
+    layer, bias, what = net.layers[i - 1], net.bias, f"{rule} at layer {i}"
+    if rule == "head-width":
+        require(net.kind != "mlp", "reduction", f"{what}: no heads")
+        require(not net.rope or net.t == 1, "reduction", f"{what}: rope")
+        constant = net.kind == "lightning" and "k" in bias and ("q" in bias or layer.heads > layer.kv)
+        require(layer.a > size == layer.m + constant, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
+        layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
+        return checked(net._replace(layers=layers))
+    require(rule in ("feeder-width", "consumer-width"), "reduction", "unknown reduction")
+    require(i < len(net.layers), "reduction", f"{what}: not a hidden width")
+    require(net.plain and not net.ffn, "reduction", f"{what}: skip, norm or ffn")
+    if net.kind == "mlp":
+        require(rule == "feeder-width" and net.power == 1, "reduction", f"{what}: not for polynomial networks")
+        bound = layer.m
+    elif rule == "feeder-width" and net.kind == "lightning":
+        bound = layer.heads * layer.dv or layer.kv * (layer.m + ("v" in bias))
+        bound += "o" in bias
+    elif rule == "feeder-width":
+        bound = layer.heads * layer.dv or layer.kv * layer.m
+        bound += "o" in bias or ("v" in bias and not layer.dv)
+    else:
+        after = net.layers[i]
+        bound = (after.heads + after.kv) * after.a + after.kv * (after.dv or after.n)
+    require(layer.n > size == bound, "reduction", f"{what}: {layer.n} to {size}, the rule gives {bound}")
+    return with_width(net, i, size)
+
+
+def ambient(net: Network) -> int:
+    """Return the dimension of a space of polynomials that contains all functions of the network."""
+    first, last = net.layers[0], net.layers[-1]
+    if net.kind == "mlp":
+        degree, forms = net.power ** (len(net.layers) - 1), 1
+        for k in range(1, first.m):  # C(degree + m - 1, m - 1), cut off where it is of no use
+            forms = forms * (degree + k) // k
+            require(forms <= MAX_PARAMETERS, "ambient", "the ambient space is larger than the parameter space")
+        return last.n * forms
+    single = len(net.layers) == 1 and net.kind == "lightning"
+    plain = not (net.bias or net.rope or net.ffn or net.norm)
+    require(single and plain, "ambient", "only for one lightning layer without bias, rope, ffn, norm")
+    return first.n * (comb(first.m + 2, 3) if net.alone else first.m * comb(first.m + 1, 2))
+
+
+# ------------------------------------------------------------------------------------------------ upper bound: fields
+
+Matrix = list[tuple[int, int, int]]  # entries (row, column, value) of a matrix
+
+
+def gl(n: int) -> list[Matrix]:
+    """All matrices."""
+    return [[(r, c, 1)] for r in range(n) for c in range(n)]
+
+
+def diagonal(n: int) -> list[Matrix]:
+    """Diagonal matrices."""
+    return [[(r, r, 1)] for r in range(n)]
+
+
+def antisymmetric(n: int) -> list[Matrix]:
+    """Antisymmetric matrices."""
+    return [[(r, c, 1), (c, r, -1)] for r, c in combinations(range(n), 2)]
+
+
+def planes(n: int) -> list[Matrix]:
+    """The matrices that commute with all rotations of the planes (2j, 2j+1): I and J on each plane."""
+    pairs = [(r, r + 1) for r in range(0, n, 2)]
+    return [e for r, s in pairs for e in ([(r, r, 1), (s, s, 1)], [(r, s, 1), (s, r, -1)])]
+
+
+def scalar(n: int, k: int = 1) -> Matrix:
+    """The matrix k I."""
+    return [(r, r, k) for r in range(n)]
+
+
+def minus(e: Matrix) -> Matrix:
+    """The matrix -e."""
+    return [(r, c, -k) for r, c, k in e]
+
+
+def transposed(e: Matrix) -> Matrix:
+    """The transpose of e."""
+    return [(c, r, k) for r, c, k in e]
+
+
+class Chart:
+    """A network at a point of its parameter space."""
+
+    def __init__(self, net: Network, flat: Sequence[int], p: int) -> None:
+        self.net, self.flat, self.p, self.at = net, flat, p, {}
+        offset = 0
+        for name, (blocks, rows, columns) in shapes(net).items():
+            for k in range(blocks):
+                self.at[name, k] = (offset, rows, columns)
+                offset += rows * columns
+
+    def layer(self, i: int) -> Layer:
+        """Return layer i."""
+        return self.net.layers[i - 1]
+
+    def value(self, i: int, name: str, r: int) -> int:
+        """Return entry r of a vector of layer i."""
+        return self.flat[self.at[f"{i}.{name}", 0][0] + r]
+
+
+class Motion(dict[int, int]):
+    """One tangent vector at the point of a chart, sparse. Tensors that the network does not have are left out."""
+
+    def __init__(self, chart: Chart) -> None:
+        super().__init__()
+        self.chart = chart
+
+    def put(self, value: int, i: int, name: str, k: int, r: int, c: int = 0) -> None:
+        """d(block k of the tensor)[r, c] += value."""
+        if (f"{i}.{name}", k) in self.chart.at:
+            offset, _, columns = self.chart.at[f"{i}.{name}", k]
+            self[offset + r * columns + c] = self.get(offset + r * columns + c, 0) + value
+
+    def left(self, e: Matrix, i: int, names: str, k: int, source: str = "", at: int = -1) -> None:
+        """d(target) += e source, for each name; the source is the target itself unless given."""
+        for name, origin in zip(names.split(), (source or names).split(), strict=True):
+            start, _, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
+            for r, c, value in e:
+                for x in range(columns):
+                    self.put(value * self.chart.flat[start + c * columns + x], i, name, k, r, x)
+
+    def right(self, e: Matrix, i: int, names: str, k: int, source: str = "", at: int = -1) -> None:
+        """d(target) += source e, for each name."""
+        for name, origin in zip(names.split(), (source or names).split(), strict=True):
+            start, rows, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
+            for r, c, value in e:
+                for x in range(rows):
+                    self.put(value * self.chart.flat[start + x * columns + r], i, name, k, x, c)
+
+
+Motions = Iterator[Motion]
+
+
+def need(condition: object, message: str) -> None:
+    """State a condition under which a field annihilates the network."""
+    require(bool(condition), "field", message)
+
+
+def gauge(c: Chart, i: int, group: int) -> Motions:
+    """Scores k^T q: q moves by e, k by -e^T."""
+    layer = c.layer(i)
+    for e in planes(layer.a) if c.net.rope and c.net.t > 1 else gl(layer.a):
+        v = Motion(c)
+        for h in layer.members(group):
+            v.left(e, i, "Q bq", h)
+        v.left(minus(transposed(e)), i, "K bk", group)
+        yield v
+
+
+def scaling(c: Chart, i: int, group: int) -> Motions:
+    """Values up, scores down."""
+    need(c.net.kind == "lightning", "scaling needs lightning")
+    v, layer = Motion(c), c.layer(i)
+    v.left(scalar(layer.dv or layer.n), i, "V bv", group)
+    v.left(scalar(layer.a, -1), i, "K bk", group)
+    yield v
+
+
+def head_scaling(c: Chart, i: int, head: int) -> Motions:
+    """O up, scores of one head down."""
+    yield from head_pair(c, i, head, head)
+
+
+def head_mix(c: Chart, i: int, head: int, to: int) -> Motions:
+    """O of one head takes from another head of the group what the other's queries give up."""
+    layer = c.layer(i)
+    need(to < layer.heads, "head-mix: there is no such head")
+    need(head != to and layer.group(head) == layer.group(to), "head-mix needs two heads of one group")
+    yield from head_pair(c, i, head, to)
+
+
+def head_pair(c: Chart, i: int, head: int, to: int) -> Motions:
+    """dO_head = O_to, dQ_to = -Q_head."""
+    layer, v = c.layer(i), Motion(c)
+    need(c.net.kind == "lightning" and layer.dv, "mixing heads needs lightning with dv")
+    v.left(scalar(layer.n), i, "O", head, "O", to)
+    v.left(scalar(layer.a, -1), i, "Q bq", to, "Q bq", head)
+    yield v
+
+
+def group_sum(c: Chart, i: int, head: int) -> Motions:
+    """Without dv only the sum of the queries of a group acts."""
+    layer = c.layer(i)
+    first = layer.members(layer.group(head))[0]
+    need(c.net.kind == "lightning" and not layer.dv, "group-sum needs lightning without dv")
+    need(head != first, "group-sum needs a head that is not the first of its group")
+    for name, columns in (("Q", layer.m), ("bq", 1 if "q" in c.net.bias else 0)):
+        for r, x in product(range(layer.a), range(columns)):
+            v = Motion(c)
+            v.put(1, i, name, head, r, x)
+            v.put(-1, i, name, first, r, x)
+            yield v
+
+
+def value_gauge(c: Chart, i: int, group: int) -> Motions:
+    """O V: V moves by e, O by -e."""
+    layer = c.layer(i)
+    need(layer.dv, "value-gauge needs dv")
+    for e in gl(layer.dv):
+        v = Motion(c)
+        v.left(e, i, "V bv", group)
+        for h in layer.members(group):
+            v.right(minus(e), i, "O", h)
+        yield v
+
+
+Reader = tuple[str, str, int]  # a matrix that reads a stream, its bias, the block
+
+
+def readers(net: Network, i: int, place: str) -> list[Reader]:
+    """Return what reads the stream at the input of layer i, or after its attention."""
+    layer = net.layers[i - 1]
+    if place == "attention":
+        return [("U", "bu", 0)] + [("G", "bg", 0)] * (layer.act == "swiglu")  # there is no bg
+    return [("Q", "bq", h) for h in range(layer.heads)] + [
+        (W, b, g) for W, b in (("K", "bk"), ("V", "bv")) for g in range(layer.kv)
+    ]
+
+
+def absorbs(c: Chart, i: int, reader: Reader) -> bool:
+    """Say whether a constant read by a matrix is absorbed: by its bias, or because keys are inert."""
+    W, bias, k = reader
+    return (f"{i}.{bias}", k) in c.at or (W == "K" and c.net.inert_keys)
+
+
+def reading(c: Chart, i: int, after: str) -> tuple[int, str]:
+    """Return the layer and place where the stream is read that attention or ffn of layer i writes."""
+    need(c.net.plain, "moving a hidden stream needs no skip and no norm")
+    need(after == "attention" or c.layer(i).h, "after ffn needs ffn")
+    if after == "attention" and c.layer(i).h:
+        return i, "attention"
+    need(i < len(c.net.layers), "the last stream is the output")
+    return i + 1, "input"
+
+
+def hidden_basis(c: Chart, i: int, after: str) -> Motions:
+    """A hidden stream in another basis."""
+    layer, (j, place) = c.layer(i), reading(c, i, after)
+    for e in gl(layer.n):
+        v = Motion(c)
+        if after == "ffn":
+            v.left(e, i, "D bd", 0)
+        else:
+            for k in range(layer.heads if layer.dv else layer.kv):
+                v.left(e, i, "O" if layer.dv else "V bv", k)
+            v.left(e, i, "bo", 0)
+        for W, _, k in readers(c.net, j, place):
+            v.right(minus(e), j, W, k)
+        yield v
+
+
+def key_bias(c: Chart, i: int, group: int) -> Motions:
+    """A constant added to all scores of a query."""
+    need(c.net.kind == "softmax" and "k" in c.net.bias, "key-bias needs softmax with bias k")
+    need(not c.net.rope or c.net.t == 1, "key-bias needs no rope")
+    for r in range(c.layer(i).a):
+        v = Motion(c)
+        v.put(1, i, "bk", group, r)
+        yield v
+
+
+def value_bias(c: Chart, i: int, group: int) -> Motions:
+    """Softmax weights sum to one: a value bias is an output bias."""
+    layer = c.layer(i)
+    need(c.net.kind == "softmax" and {"v", "o"} <= c.net.bias, "value-bias needs softmax with bias v and o")
+    for r in range(layer.dv or layer.n):
+        v = Motion(c)
+        v.put(1, i, "bv", group, r)
+        for h in layer.members(group):
+            if layer.dv:
+                v.right([(r, 0, -1)], i, "bo", 0, "O", h)
+            else:
+                v.put(-1, i, "bo", 0, r)
+        yield v
+
+
+def value_bias_pair(c: Chart, i: int, group: int) -> Motions:
+    """Only the sum of the value biases acts."""
+    layer, bias = c.layer(i), c.net.bias
+    need(c.net.kind == "softmax" and "v" in bias and "o" not in bias, "value-bias-pair needs softmax, bias v, no o")
+    need(not layer.dv, "value-bias-pair needs no dv")
+    need(group > 0, "value-bias-pair needs a group after the first")
+    need(len(layer.members(group)) == len(layer.members(0)), "value-bias-pair needs equal groups")
+    for r in range(layer.n):
+        v = Motion(c)
+        v.put(1, i, "bv", group, r)
+        v.put(-1, i, "bv", 0, r)
+        yield v
+
+
+def push(c: Chart, i: int, after: str) -> Motions:
+    """A constant in a hidden stream is absorbed by the biases of what reads it."""
+    layer, (j, place) = c.layer(i), reading(c, i, after)
+    name, moved = ("bd", 1) if after == "ffn" else ("bo", 1)
+    if after == "attention" and "o" not in c.net.bias:
+        need(c.net.kind == "softmax" and not layer.dv, "push without bias o needs softmax without dv")
+        name, moved = "bv", len(layer.members(0))
+    need((f"{i}.{name}", 0) in c.at, "push needs a bias that produces the constant")
+    need(all(absorbs(c, j, reader) for reader in readers(c.net, j, place)), "push needs biases that absorb it")
+    for r in range(layer.n):
+        v = Motion(c)
+        v.put(1, i, name, 0, r)
+        for W, bias, k in readers(c.net, j, place):
+            v.right([(r, 0, -moved)], j, bias, k, W)
+        yield v
+
+
+def dead(c: Chart, i: int, names: str, k: int) -> Motions:
+    """A query that sees one key has weight one, whatever the score."""
+    need(c.net.kind == "softmax" and c.net.alone, "dead queries and keys need softmax and one visible key")
+    layer = c.layer(i)
+    for name, columns in zip(names.split(), (layer.m, 1), strict=True):
+        if (f"{i}.{name}", k) in c.at:
+            for r, x in product(range(layer.a), range(columns)):
+                v = Motion(c)
+                v.put(1, i, name, k, r, x)
+                yield v
+
+
+def dead_query(c: Chart, i: int, head: int) -> Motions:
+    """See `dead`."""
+    return dead(c, i, "Q bq", head)
+
+
+def dead_key(c: Chart, i: int, group: int) -> Motions:
+    """See `dead`."""
+    return dead(c, i, "K bk", group)
+
+
+def symmetric(c: Chart, i: int, group: int, target: str, source: str) -> Motions:
+    """Where keys and queries read parallel vectors, b antisymmetric changes no score: (b z)^T z = 0."""
+    net, layer = c.net, c.layer(i)
+    need(net.kind == "lightning", "symmetric fields need lightning")
+    need(len(layer.members(group)) == 1, "symmetric fields need one query head in the group")
+    if net.alone:
+        need(target[-1] in net.bias or source[-1] not in net.bias, "symmetric fields need the bias that moves")
+    else:
+        need(not net.rope and not net.bias & set("qk"), "symmetric fields on a stream of rank one: rope or bias q, k")
+        need(rank_one(net, i), "symmetric fields need one visible key or a stream of rank one")
+    head = layer.members(group)[0]
+    at, origin = (group, head) if target[0] == "K" else (head, group)
+    for b in antisymmetric(layer.a):
+        v = Motion(c)
+        v.left(b, i, target, at, source, origin)
+        yield v
+
+
+def rank_one(net: Network, i: int) -> bool:
+    """Say whether the stream entering layer i is known to be a vector times a row of scalars."""
+    clean = net.plain and not (net.ffn or net.causal or net.window or net.bias & set("vo"))
+
+    def keeps(first: int) -> bool:
+        return all(clean and net.layers[k - 1].heads == 1 for k in range(first, i))
+
+    for j in range(1, i):
+        layer = net.layers[j - 1]
+        if ((layer.a == layer.heads == 1) or (j == 1 and layer.m == 1)) and keeps(j):
+            return True
+        if layer.n == 1 and keeps(j + 1):
+            return True
+    return False
+
+
+def symmetric_key(c: Chart, i: int, group: int) -> Motions:
+    """See `symmetric`."""
+    return symmetric(c, i, group, "K bk", "Q bq")
+
+
+def symmetric_query(c: Chart, i: int, group: int) -> Motions:
+    """See `symmetric`."""
+    return symmetric(c, i, group, "Q bq", "K bk")
+
+
+def ffn_scaling(c: Chart, i: int, unit: int) -> Motions:
+    """One hidden unit up, its output column down."""
+    layer = c.layer(i)
+    need(layer.h and layer.act not in ("silu", "gelu"), "ffn-scaling needs ffn with a power or swiglu")
+    r, v = 1 if layer.act == "swiglu" else int(layer.act), Motion(c)
+    v.left([(unit, unit, 1)], i, "U bu", 0)
+    v.right([(unit, unit, -r)], i, "D", 0)
+    yield v
+
+
+def ffn_basis(c: Chart, i: int) -> Motions:
+    """A linear ffn in another hidden basis."""
+    need(c.layer(i).act == "1", "ffn-basis needs ffn with power 1")
+    for e in gl(c.layer(i).h):
+        v = Motion(c)
+        v.left(e, i, "U bu", 0)
+        v.right(minus(e), i, "D", 0)
+        yield v
+
+
+def normalised(c: Chart, i: int, after: str) -> tuple[str, str, int]:
+    """Return the names of gain and shift before attention (after the input) or ffn, and the width."""
+    layer = c.layer(i)
+    need(c.net.norm, "this field needs a norm")
+    need(after == "input" or layer.h, "after attention this field needs ffn")
+    return ("g1", "s1", layer.m) if after == "input" else ("g2", "s2", layer.n)
+
+
+def gain(c: Chart, i: int, after: str) -> Motions:
+    """The gain up, everything that reads the normalised stream down."""
+    g, s, width = normalised(c, i, after)
+    for e in diagonal(width):
+        v = Motion(c)
+        v.left(e, i, f"{g} {s}", 0)
+        for W, _, k in readers(c.net, i, after):
+            v.right(minus(e), i, W, k)
+        yield v
+
+
+def shift(c: Chart, i: int, after: str) -> Motions:
+    """The shift of a norm is absorbed by the biases of what reads the normalised stream."""
+    _, s, width = normalised(c, i, after)
+    need(c.net.norm == "layer", "shift needs norm=layer")
+    need(all(absorbs(c, i, reader) for reader in readers(c.net, i, after)), "shift needs biases that absorb it")
+    for r in range(width):
+        v = Motion(c)
+        v.put(1, i, s, 0, r)
+        for W, bias, k in readers(c.net, i, after):
+            v.right([(r, 0, -1)], i, bias, k, W)
+        yield v
+
+
+def centre(c: Chart, i: int, after: str, to: str, k: int) -> Motions:
+    """The centred stream z has sum 0: w . (g z) = 0 for w_c = product of the other gains."""
+    g, s, width = normalised(c, i, after)
+    need(c.net.norm == "layer", "centre needs norm=layer")
+    reader = next((found for found in readers(c.net, i, after) if found[0] == to and found[2] == k), None)
+    if reader is None:
+        raise ReplayError("field", f"centre: no block {k} of {to} reads the stream after {after}")
+    need(absorbs(c, i, reader), f"centre needs the bias of {to}")
+    w = [1] * width
+    for x, y in product(range(width), range(width)):
+        w[x] = w[x] * (c.value(i, g, y) if x != y else 1) % c.p
+    constant = sum(w[x] * c.value(i, s, x) for x in range(width))
+    for r in range(c.at[f"{i}.{to}", k][1]):
+        v = Motion(c)
+        for x in range(width):
+            v.put(w[x], i, to, k, r, x)
+        v.put(-constant, i, reader[1], k, r)
+        yield v
+
+
+def mlp_scaling(c: Chart, i: int, unit: int) -> Motions:
+    """One hidden unit up, what reads it down."""
+    need(i < len(c.net.layers), "the last layer has no hidden units")
+    v = Motion(c)
+    v.left([(unit, unit, 1)], i, "W", 0)
+    v.right([(unit, unit, -c.net.power)], i + 1, "W", 0)
+    yield v
+
+
+def mlp_basis(c: Chart, i: int) -> Motions:
+    """Linear layers in another hidden basis."""
+    need(i < len(c.net.layers) and c.net.power == 1, "mlp-basis needs a hidden layer and power 1")
+    for e in gl(c.layer(i).n):
+        v = Motion(c)
+        v.left(e, i, "W", 0)
+        v.right(minus(e), i + 1, "W", 0)
+        yield v
+
+
+FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
+    "gauge": (gauge, "group"),
+    "scaling": (scaling, "group"),
+    "head-scaling": (head_scaling, "head"),
+    "head-mix": (head_mix, "head to"),
+    "group-sum": (group_sum, "head"),
+    "value-gauge": (value_gauge, "group"),
+    "hidden-basis": (hidden_basis, "after"),
+    "key-bias": (key_bias, "group"),
+    "value-bias": (value_bias, "group"),
+    "value-bias-pair": (value_bias_pair, "group"),
+    "push": (push, "after"),
+    "dead-query": (dead_query, "head"),
+    "dead-key": (dead_key, "group"),
+    "symmetric-key": (symmetric_key, "group"),
+    "symmetric-query": (symmetric_query, "group"),
+    "ffn-scaling": (ffn_scaling, "unit"),
+    "ffn-basis": (ffn_basis, ""),
+    "gain": (gain, "after"),
+    "shift": (shift, "after"),
+    "centre": (centre, "after to"),
+    "mlp-scaling": (mlp_scaling, "unit"),
+    "mlp-basis": (mlp_basis, ""),
+}
+
+
+def motions(c: Chart, field: Any) -> Motions:
+    """Return the vectors of one entry of the list of fields."""
+    need(isinstance(field, dict) and isinstance(field.get("field"), str), "an entry is not a field")
+    name = field["field"]
+    need(name in FIELDS, f"unknown field {ascii(name)[:40]}")
+    motion, keys = FIELDS[name]
+    if name == "centre":
+        keys += " head" if field.get("to") == "Q" else " group" if field.get("to") in ("K", "V") else ""
+    field = record(field, f"field layer {keys}", f"field {name}")
+    i = natural(field["layer"], "layer")
+    need(1 <= i <= len(c.net.layers), f"{name}: there is no layer {i}")
+    need(name.startswith("mlp-") == (c.net.kind == "mlp"), f"{name}: not a field of {c.net.kind} networks")
+    layer = c.layer(i)
+    bounds = {"head": layer.heads, "group": layer.kv, "unit": layer.n if c.net.kind == "mlp" else layer.h}
+    options: list[Any] = [i]
+    for key in keys.split():
+        value = field[key]
+        if key == "after":
+            places = ("input", "attention") if name in ("gain", "shift", "centre") else ("attention", "ffn")
+            need(value in places, f"{name}: after is neither {places[0]} nor {places[1]}")
+        elif key in bounds:
+            need(natural(value, key) < bounds[key], f"{name}: there is no {key} {value} in layer {i}")
+        else:
+            value = words(value, key) if name == "centre" else natural(value, key)
+        options.append(value)
+    if name == "centre" and len(options) == 3:
+        options.append(0)
+    return motion(c, *options)
+
+
+def check_fields(net: Network, source: Source, fields: Any) -> int:
+    """Return the rank at the point of vector fields that annihilate the network."""
+    chart, packed, rows = Chart(net, source.flat(net), source.p), Packed(source.p), []
+    for field in array(fields, "fields", MAX_FIELDS):
+        for vector in motions(chart, field):
+            rows.append(packed.pack(vector))
+            require(len(rows) ** 2 * len(chart.flat) <= MAX_WORK, "caps", "the fields cost too much")
+    return packed.rank(rows)
+
+
+# ------------------------------------------------------------------------------------------------------------- verdict
+
+
+class Verdict(NamedTuple):
+    """What the replay found; `rule` names the check that failed, and bounds count only for valid and holey."""
+
+    verdict: str  # valid, holey, invalid
+    rule: str = ""
+    message: str = ""
+    spec: str = ""
+    lower: int = 0
+    upper: int = 0
+    holes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.verdict == "invalid":
+            return f"{self.verdict}: {self.rule}: {self.message}"
+        if self.lower == self.upper:
+            claim = f"{self.spec} has dimension {self.lower}"
+        else:
+            claim = f"{self.spec} has {self.lower} <= dimension <= {self.upper}"
+        return f"{self.verdict}: {claim}" + "".join(f"; not replayed: {hole}" for hole in self.holes)
+
+
+def replay(text: str) -> Verdict:
+    """Check the text of a certificate. Never raises for bad input: everything unexpected is `invalid`."""
+    try:
+        return check(text)
+    except ReplayError as error:
+        return Verdict("invalid", error.rule, str(error))
+    except Exception as error:  # fail closed: a crash proves nothing
+        return Verdict("invalid", "crash", f"{type(error).__name__}: {ascii(error)[:200]}")
+
+
+def check(text: str) -> Verdict:
+    """Check everything, in order; raise `ReplayError` at the first rule that is broken."""
+    keys = "format version spec claim prime seed lower upper holes"
+    file = record(load(text), keys, "the certificate", optional="exponents radicands")
+    require(file["format"] == "neuromanifold-certificate", "schema", "not a neuromanifold certificate")
+    require(natural(file["version"], "version") == 1, "schema", "only version 1 is known")
+    spec = words(file["spec"], "spec")
+    claim = record(file["claim"], "lower upper", "claim")
+    lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
+    p, seed = natural(file["prime"], "prime"), natural(file["seed"], "seed")
+    holes = tuple(words(hole, "a hole") for hole in array(file["holes"], "holes", MAX_TEXT))
+    require(all(hole.strip() for hole in holes), "schema", "a hole without a name")
+
+    net = parse(spec)
+    require(1 << 20 < p < 1 << 31 and p % 4 == 3, "prime", "the prime is not in range, or not 3 mod 4")
+    require(all(p % k for k in range(3, isqrt(p) + 1, 2)), "prime", f"{p} is composite")
+    source = Source(p, seed)
+    require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
+    for key, present in (("exponents", has_exponentials(net)), ("radicands", bool(net.norm))):
+        if present and file["lower"] is not None:
+            require(key in file, key, f"{key} are missing")
+        else:
+            require(key not in file, "schema", f"{key} without need")
+
+    above = parameters(net)
+    if file["upper"] is not None:
+        rule = record(file["upper"], "rule reductions spec", "upper", optional="fields")
+        small, stated = net, parse(words(rule["spec"], "upper.spec"))
+        for step in array(rule["reductions"], "reductions", 4 * MAX_LAYERS):
+            small = reduced(small, step)
+        require(small == stated, "reduction", "the reductions do not lead to upper.spec")
+        require(rule["rule"] in ("fields", "ambient"), "schema", "unknown rule of upper")
+        require(("fields" in rule) == (rule["rule"] == "fields"), "schema", "fields belong to the rule fields")
+        if rule["rule"] == "fields":
+            above = parameters(small) - check_fields(small, source, rule["fields"])
+            require(upper == above, "upper-rank", f"the fields give {above}, the claim is {upper}")
+        else:
+            above = ambient(small)
+            require(upper == above, "ambient", f"the ambient space gives {above}, the claim is {upper}")
+    require(upper == above, "claim", f"upper is {above}, the claim is {upper}")
+
+    below = 0
+    if file["lower"] is not None:
+        if "radicands" in file:
+            check_radicands(net, source, file["radicands"])
+        if "exponents" in file:
+            check_exponents(net, source, file["exponents"])
+        below = check_minor(net, source, file["lower"])
+    require(lower == below, "claim", f"lower is {below}, the claim is {lower}")
+    return Verdict("holey" if holes else "valid", spec=spec, lower=below, upper=above, holes=holes)
+
+
+CODES = {"valid": 0, "holey": 4, "invalid": 1}
+WORST = (3, 1, 2, 4, 5, 0)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Replay files and print a line for each: exit code 0 valid, 4 holey, 1 invalid, 2 unreadable or usage."""
+    if not argv or any(name.startswith("-") for name in argv):
+        print("usage: python -I -S replay.py FILE...", file=sys.stderr)
+        return 2
+    codes = []
+    for name in argv:
+        try:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:
+            print(f"{ascii(name)[1:-1]}: unreadable: {ascii(str(error))}", file=sys.stderr)
+            codes.append(2)
+            continue
+        found = replay(data.decode("utf-8", "replace"))
+        print(f"{ascii(name)[1:-1]}: {found}", flush=True)
+        codes.append(CODES[found.verdict])
+    return min(codes, key=WORST.index)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

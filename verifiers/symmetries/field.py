@@ -1,0 +1,174 @@
+"""Vector fields on parameter space as data: which tensors move, and by which matrix words in one variable e.
+
+A field of the table in `verifiers/CERTIFICATES.md` section 7 is a variable (a space of matrices e) and, for each moving
+tensor, a sum of words `coefficient * left e right`, so that dQ = e Q, dK = -e^T K is written {"Q": "e Q", "K": "-e' K"}.
+The same data is evaluated at points (rank), proved identically (free algebra) and printed (explain).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...numerics.network import Network
+from ...numerics.rings import Array, PrimeField
+
+_WORD = re.compile(r"(?P<sign>[+-]?)\s*(?:(?P<number>\d+(?:/\d+)?)\s+)?(?P<factors>.*)")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """The space that e runs through: `kind` gl, diagonal, unit, antisymmetric, planes, scalar or free, with its shape.
+
+    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices.
+    """
+
+    kind: str
+    shape: tuple[int, int]
+    unit: int = 0
+
+    def basis(self) -> Array:
+        """A basis, int64 of shape (dimension, *shape)."""
+        n, m = self.shape
+        if self.kind in ("gl", "free"):
+            return np.eye(n * m, dtype=np.int64).reshape(n * m, n, m)
+        if self.kind == "scalar":
+            return np.ones((1, 1, 1), dtype=np.int64)
+        if self.kind == "antisymmetric":
+            pairs = [(i, j) for i in range(n) for j in range(i)]
+            made = np.zeros((len(pairs), n, n), dtype=np.int64)
+            for k, (i, j) in enumerate(pairs):
+                made[k, i, j], made[k, j, i] = 1, -1
+            return made
+        if self.kind == "planes":
+            made = np.zeros((n, n, n), dtype=np.int64)
+            for j in range(n // 2):
+                made[2 * j, 2 * j, 2 * j] = made[2 * j, 2 * j + 1, 2 * j + 1] = 1
+                made[2 * j + 1, 2 * j, 2 * j + 1], made[2 * j + 1, 2 * j + 1, 2 * j] = -1, 1
+            return made
+        made = np.zeros((n, n, n), dtype=np.int64)
+        made[np.arange(n), np.arange(n), np.arange(n)] = 1
+        return made[self.unit : self.unit + 1] if self.kind == "unit" else made
+
+
+@dataclass(frozen=True)
+class Word:
+    """coefficient * (product of `left`) e (product of `right`), e transposed if `transposed`; a trailing ' transposes a factor."""
+
+    coefficient: Fraction
+    left: tuple[str, ...]
+    transposed: bool
+    right: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One entry of a certificate's list of fields: `name`, `layer` and `index` (group, head, ...) identify it.
+
+    `motion` maps a moving tensor, or one slice of it (`1.Q[0]`), to its words; factors inside words are named alike.
+    """
+
+    name: str
+    layer: int
+    variable: Variable
+    motion: Mapping[str, str]
+    index: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry in a certificate."""
+        return {"field": self.name, "layer": self.layer, **self.index}
+
+    def describe(self) -> str:
+        """The motion in one line, as `explain` prints it."""
+        return ", ".join(f"d{target} = {words}" for target, words in self.motion.items())
+
+    def vectors(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> Array:
+        """The field at a point for each basis element of its variable: residues (dimension, parameters)."""
+        basis = ring.lift(self.variable.basis())
+        moved = {name: ring.lift(np.zeros((len(basis), *shape), dtype=int)) for name, shape in network.parameter_shapes()}
+        for target, text in self.motion.items():
+            name, part = _slice(target)
+            total = _words_at(parse_words(text), basis, self.variable, point, ring)
+            place = moved[name][(slice(None), *part)]
+            place += total.reshape(place.shape)
+        flat = [ring.reduce(m.reshape(len(basis), int(np.prod(m.shape[1:])))) for m in moved.values()]
+        return np.concatenate(flat, axis=1)
+
+
+def parse_words(text: str) -> tuple[Word, ...]:
+    """The words of a motion, as in `-1/2 O[0] e Q[1]'`; words are separated by `;`."""
+    words = []
+    for piece in text.split(";"):
+        match = _WORD.fullmatch(piece.strip())
+        if match is None:
+            raise ValueError(f"{piece!r} is not a word")
+        coefficient = Fraction(match["number"] or 1) * (-1 if match["sign"] == "-" else 1)
+        factors = match["factors"].split()
+        places = [i for i, f in enumerate(factors) if f in ("e", "e'")]
+        if len(places) != 1:
+            raise ValueError(f"{piece!r}: the variable e must occur exactly once")
+        at = places[0]
+        words.append(Word(coefficient, tuple(factors[:at]), factors[at] == "e'", tuple(factors[at + 1 :])))
+    return tuple(words)
+
+
+def _slice(target: str) -> tuple[str, tuple[int, ...]]:
+    name, bracket, rest = target.partition("[")
+    return name, (int(rest[:-1]),) if bracket else ()
+
+
+def matrix(factor: str, point: Mapping[str, Array]) -> Array:
+    """A named factor at a point as a matrix: vectors are columns; a trailing ' transposes; `cofactor` of gains is a column."""
+    text = factor.removesuffix("'")
+    if text.startswith("cofactor(") and text.endswith(")"):
+        gains = [int(v) for v in point[text[9:-1]]]
+        found = np.array([_product(gains[:c] + gains[c + 1 :]) for c in range(len(gains))], dtype=object)
+    else:
+        name, part = _slice(text)
+        found = point[name][part] if part else point[name]
+    if found.ndim == 1:
+        found = found[:, None]
+    if found.ndim != 2:
+        raise ValueError(f"{factor} is not a matrix")
+    return found.T if factor.endswith("'") else found
+
+
+def _product(values: list[int]) -> Fraction:
+    result = Fraction(1)
+    for v in values:
+        result *= v
+    return result
+
+
+def _words_at(
+    words: tuple[Word, ...], basis: Array, variable: Variable, point: Mapping[str, Array], ring: PrimeField
+) -> Array:
+    total: Array | None = None
+    for word in words:
+        left = _product_at(word.left, point, ring)
+        right = _product_at(word.right, point, ring)
+        e = basis.swapaxes(1, 2) if word.transposed else basis
+        if variable.kind == "scalar":  # e is a number: it commutes
+            both = left if right is None else right if left is None else ring.matmul(left, right)
+            term = ring.lift(np.ones((1, 1, 1), dtype=int)) if both is None else both[None]
+        else:
+            term = e if left is None else ring.matmul(left[None], e)
+            term = term if right is None else ring.matmul(term, right[None])
+        term = ring.mul(term, ring.lift(np.array([word.coefficient], dtype=object)))
+        total = term if total is None else ring.add(total, term)
+    if total is None:
+        raise ValueError("a motion needs a word")
+    return total
+
+
+def _product_at(factors: tuple[str, ...], point: Mapping[str, Array], ring: PrimeField) -> Array | None:
+    result = None
+    for f in factors:
+        m = ring.lift(matrix(f, point))
+        result = m if result is None else ring.matmul(result, m)
+    return result
