@@ -22,8 +22,8 @@ from .program import Program
 from .rings import Array
 
 EPSILON = float(np.finfo(np.float64).eps)
-KEPT = math.sqrt(EPSILON)  # kept singular values are at least this, relative to the largest
-MAX_DOUBLINGS = 4
+KEPT = 1e-6  # kept singular values are at least this, relative to the largest: strict, since a refusal costs little
+MAX_DOUBLINGS = 3
 MAX_ENTRIES = 1 << 27  # of one Jacobian: 1 GiB
 JAX_ENTRIES = 1 << 23  # from here on JAX pays for its compilation
 SHOWN = 3  # singular values on each side of the gap
@@ -55,7 +55,7 @@ class RankEstimate:
 def estimate_rank(network: Network, *, seed: int = 0, trials: int = 3, backend: Backend = "auto") -> RankEstimate:
     """Estimate the dimension of a network's function space by float64 singular values; may be wrong, may refuse.
 
-    Claims a rank only if in each trial (own parameters and inputs) all singular values are either above sqrt(eps) or below max(rows,
+    Claims a rank only if in each trial (own parameters and inputs) all singular values are either above 1e-6 or below max(rows,
     columns) eps times the largest, with the inputs doubled until the rank stays the same, and all trials agree.
     NOT guaranteed: singular values that are truly small but not zero may all lie below the floor, and no bound on the errors of
     the Jacobian is proved; an exact rank mod p is a proof, this is an observation. Same seed, same numpy: same result.
@@ -68,7 +68,8 @@ def estimate_rank(network: Network, *, seed: int = 0, trials: int = 3, backend: 
     program = record(network)
     seen: list[_Spectrum] = []
     for trial in range(trials):
-        spectrum, reason = _trial(network, program, seed, f"estimate/{trial}/", backend)
+        with np.errstate(all="ignore"):  # what overflows is refused
+            spectrum, reason = _trial(network, program, seed, f"estimate/{trial}/", backend)
         if spectrum is not None:
             seen.append(spectrum)
         ranks = sorted({s.rank for s in seen})
@@ -134,17 +135,16 @@ def _trial(
         J = _scaled_jacobian(network, program, params, constants, X, backend)
         if not np.all(np.isfinite(J)):
             return spectrum, "the Jacobian overflows"
-        half = _spectrum(J[: J.shape[0] // 2], inputs // 2)
+        half = spectrum or _spectrum(J[: J.shape[0] // 2], inputs // 2)
         spectrum = _spectrum(J, inputs)
-        for s in (half, spectrum):
-            if s.kept < KEPT:
-                return spectrum, (
-                    f"no gap: singular value {s.rank} of {s.inputs} inputs is {s.kept:.1e} of the largest, "
-                    f"between the floor {s.floor:.1e} and {KEPT:.1e}"
-                )
-        if half.rank == spectrum.rank:
+        if half.kept >= KEPT and spectrum.kept >= KEPT and half.rank == spectrum.rank:
             return _Spectrum(spectrum.values, spectrum.floor, inputs, True), ""
-    return spectrum, f"the rank still grows at {count << (MAX_DOUBLINGS + 1)} inputs"
+    if spectrum is None or spectrum.kept >= KEPT:
+        return spectrum, f"the rank still grows at {count << (MAX_DOUBLINGS + 1)} inputs"
+    return spectrum, (
+        f"no gap: singular value {spectrum.rank} of {spectrum.inputs} inputs is {spectrum.kept:.1e} of the largest, "
+        f"between the floor {spectrum.floor:.1e} and {KEPT:.1e}"
+    )
 
 
 def _balance(program: Program, params: dict[str, Array], constants: dict[str, Array], X: Array) -> None:

@@ -108,6 +108,27 @@ class Program:
         """Entrywise 1/sqrt(x): the r with r^2 x = 1."""
         return self._push("root", (x,), self.shape(x))
 
+    def entry_names(self) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """For everything that bindings give, an object array of names, one for each entry: Q_0_1, X_0_2, 1.e_0_1_2, ...
+
+        A symmetric exponential has one name for the entries (i, j) and (j, i); constants have their longest use.
+        """
+        named: dict[str, np.ndarray[Any, np.dtype[Any]]] = {}
+        for step in self.instructions:
+            if step.operation not in ("param", "input", "generic", "exp"):
+                continue
+            exponentials = step.data if isinstance(step.data, Exponentials) else None
+            label = exponentials.label if exponentials else step.data
+            names = np.empty(step.shape, dtype=object)
+            for index in np.ndindex(*step.shape):
+                entry = index
+                if exponentials and exponentials.symmetric:
+                    entry = (*index[:-2], *sorted(index[-2:]))
+                names[index] = "_".join([label, *map(str, entry)])
+            if label not in named or named[label].size < names.size:
+                named[label] = names
+        return named
+
     # Shorthands, made of the ten.
 
     def scale(self, x: int, factor: Any) -> int:
