@@ -271,19 +271,25 @@ ACTIVATIONS = ("silu", "gelu", "swiglu")
 
 
 def checked(net: Network) -> Network:
-    """Return `net` if it is a network of the notation and small enough to be replayed."""
+    """Return `net` if it is a network of the notation."""
     if net.kind != "mlp":
         for layer in net.layers:
             require(layer.kv <= layer.heads, "spec", "more key/value groups than heads")
             require(not net.skip or layer.m == layer.n, "spec", "skip needs equal widths")
             require(not net.rope or layer.a % 2 == 0, "spec", "rope needs even a")
-            require(layer.kv * net.t < 1 << 16, "caps", "too many groups times tokens")
         require(not net.window or net.causal, "spec", "window needs causal")
         require(not net.alibi or net.kind == "softmax", "spec", "alibi needs softmax")
         require(net.norm in ("", "rms", "layer"), "spec", f"unknown norm: {ascii(net.norm)[:30]}")
         require(not net.norm or net.skip, "spec", "norm needs skip")
         require(net.ffn or not net.bias & set("ud"), "spec", "bias u and d need ffn")
+    return net
+
+
+def affordable(net: Network) -> Network:
+    """Return `net` if it is small enough to be evaluated."""
+    if net.kind != "mlp":
         require(net.t <= MAX_TOKENS, "caps", f"more than {MAX_TOKENS} tokens")
+        require(all(y.kv * net.t < 1 << 16 for y in net.layers), "caps", "too many groups times tokens")
     require(parameters(net) <= MAX_PARAMETERS, "caps", f"more than {MAX_PARAMETERS} parameters")
     return net
 
@@ -1444,6 +1450,197 @@ def check_fields(net: Network, source: Source, fields: Any) -> int:
     return packed.rank(rows)
 
 
+# -------------------------------------------------------------------------------------------------- coordinate points
+#
+# Row k of group g of a layer is tied to coordinate g*w + k, w = max(a, dv); coordinates come in units (planes with rope).
+# At the coordinate point, inputs supported on a set T of units keep their support, and an entry's derivative vanishes on
+# inputs and outputs supported on T unless the entry's own support lies in T. So the Jacobian of the chart is block
+# triangular over the sets T of at most two units, and full column rank of the diagonal blocks, one for each type of T,
+# proves that the dimension is the number of the chart's free entries (PROOFS.md, coordinate certificates).
+
+
+class Tie(NamedTuple):
+    """What a unit is tied to in one layer: group, whether as query/key rows, how many value rows, which plane."""
+
+    group: int
+    scores: bool
+    values: int
+    plane: int
+
+
+Ties = tuple[tuple[Tie | None, ...], ...]  # for each layer, for each unit of T
+
+
+def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, exponents: Any) -> int:
+    """Return the number of free entries of the chart, proven to be the dimension by full blocks of every type."""
+    lower = record(lower, "rule tokens spare", "lower")
+    require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
+    tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
+    chart_applies(net)
+    positions = net.rope or net.alibi
+    require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
+    require(net.causal or not positions or tokens == net.t, "coordinates", "positions without a causal mask fix t")
+    require(not net.window or net.window > 1, "coordinates", "every token sees itself only")
+
+    unit = 2 if net.rope else 1
+    one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
+    witness = net._replace(layers=tuple(one_head), t=tokens)
+    require(exponents is not None, "exponents", "exponents are missing")
+    check_exponents(witness, source, exponents)
+    for kind in set_types(net, unit):
+        check_block(net, kind, unit, tokens, spare, source)
+    fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
+    return parameters(net) - fixed - (0 if net.skip else sum(y.n * y.n for y in net.layers[:-1]))
+
+
+def chart_applies(net: Network) -> None:
+    """Check the conditions under which the gauge-fixed chart is dominant and its blocks of coordinates are disjoint."""
+    plain = net.kind == "softmax" and not (net.bias or net.norm or net.ffn)
+    require(plain, "coordinates", "softmax without bias, norm and ffn only")
+    width = net.layers[0].m
+    require(all(y.m == y.n == width for y in net.layers), "coordinates", "all widths must be equal")
+    require(width >= (4 if net.rope else 2), "coordinates", "the width is too small")
+    for y in net.layers:
+        if y.dv:
+            require(net.skip, "coordinates", "dv needs skip")
+            require(y.a <= y.dv, "coordinates", "dv is smaller than a")
+            require(y.heads % y.kv == 0 and y.kv * reserved(y, net.rope) <= width, "coordinates", "the blocks overlap")
+        else:
+            require(y.heads == 1 and y.a <= width, "coordinates", "without dv one head, not wider than the stream")
+
+
+def reserved(layer: Layer, rope: bool) -> int:
+    """Return w, the number of coordinates reserved for one group."""
+    w = max(layer.a, layer.dv)
+    return w + w % 2 if rope else w
+
+
+def tie(net: Network, layer: Layer, number: int, unit: int) -> Tie | None:
+    """Return what unit `number` is tied to."""
+    group, row = divmod(number * unit, reserved(layer, net.rope))
+    values = min(max(layer.dv - row, 0), unit)
+    if group >= layer.kv or (row >= layer.a and not values):
+        return None
+    return Tie(group, row < layer.a, values, row // 2 if net.rope and row < layer.a else 0)
+
+
+def set_types(net: Network, unit: int) -> set[Ties]:
+    """Return the types of all sets of one or two units, groups and planes relabelled, from the units themselves."""
+    classes: dict[Any, list[int]] = {}
+    for number in range(net.layers[0].m // unit):
+        ties = tuple(tie(net, y, number, unit) for y in net.layers)
+        classes.setdefault(tuple(t and t[:3] for t in ties), []).append(number)
+    require(len(classes) <= 512, "caps", "too many kinds of coordinates")
+    require(net.layers[0].m % unit == 0, "coordinates", "with rope the width must be even")
+    members = list(classes.values())
+    found = {relabelled(net, (units[0],), unit) for units in members}
+    for k, one in enumerate(members):
+        for two in members[k:]:
+            found |= {relabelled(net, pair, unit) for pair in pairs(net, one, two)}
+    return found
+
+
+def pairs(net: Network, one: list[int], two: list[int]) -> list[tuple[int, int]]:
+    """Return pairs of units of two kinds that show every relation which two such units can have."""
+    shifts = {0}
+    if net.rope:  # units in different groups share a plane exactly when they differ by so many blocks
+        span = range(-max(y.kv for y in net.layers), max(y.kv for y in net.layers) + 1)
+        shifts |= {k * reserved(y, True) // 2 for y in net.layers for k in span}
+    inside, shown = set(two), []
+    for shift in shifts - {0}:
+        shown += [(u, u + shift) for u in one if u + shift in inside][:1]
+    some = [(u, v) for u in one[: len(shifts) + 2] for v in two[: len(shifts) + 2] if v - u not in shifts]
+    return shown + some[:1]
+
+
+def relabelled(net: Network, units: Sequence[int], unit: int) -> Ties:
+    """Return the ties of units, layer by layer, with groups numbered as they appear and planes 0, or 1 where they differ."""
+    found = []
+    for layer in net.layers:
+        ties, groups, made = [tie(net, layer, u, unit) for u in units], [], []
+        first = ties[0]
+        for t in ties:
+            if t is None:
+                made.append(None)
+                continue
+            groups += [t.group] * (t.group not in groups)
+            apart = bool(t.scores and first and first.scores and t.plane != first.plane)
+            apart = apart or bool(t is not first and not net.rope and t.scores and first and first.scores)
+            made.append(Tie(groups.index(t.group), t.scores, t.values, int(apart)))
+        found.append(tuple(made))
+    return tuple(found)
+
+
+def check_block(net: Network, kind: Ties, unit: int, tokens: int, spare: int, source: Source) -> None:
+    """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
+    units = len(kind[0])
+    width = unit * units
+    layers = []
+    for layer, ties in zip(net.layers, kind, strict=True):
+        groups = max([t.group + 1 for t in ties if t], default=1)
+        planes = max([t.plane + 1 for t in ties if t and t.scores], default=1)
+        a, per_group = 2 * planes if net.rope else units, layer.heads // layer.kv
+        layers.append(Layer(width, width, a, groups * per_group, groups, layer.dv and width))
+    small = affordable(net._replace(layers=tuple(layers), t=tokens))
+    name = ";".join(",".join(f"{t[0]}{t[1]:d}{t[2]}{t[3]}" if t else "-" for t in ties) for ties in kind)
+    here = Source(source.p, source.seed, f"coordinates/{name}/")
+
+    packed, flat, count = Packed(source.p), [], 0
+    for tensor, (blocks, rows, columns) in shapes(small).items():
+        i, _, letter = tensor.partition(".")
+        for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(columns))):
+            value, column = entry(net, small, kind[int(i) - 1], unit, int(i) - 1, letter, b, r, c)
+            flat.append((here.value(tensor, k) if value is None else value, 1 << packed.width * count if column else 0))
+            count += column
+    if not count:
+        return
+    inputs = count // (width * (tokens - 1)) + 1 + spare
+    require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
+    w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(here, here), []
+    for n in range(inputs):
+        points = [[(x, 0) for x in token] for token in here.tokens(small, n)]
+        jacobian += [tangent for token in forward(small, ring, w, points, draw, n) for _, tangent in token]
+    rank = packed.rank(jacobian)
+    require(rank == count, "coordinates", f"the block of type {name} has rank {rank} of {count} columns")
+
+
+def entry(
+    net: Network, small: Network, ties: Any, unit: int, i: int, letter: str, b: int, r: int, c: int
+) -> tuple[int | None, bool]:
+    """Return the value of an entry at the coordinate point (None: generic), and whether it is a column of the block."""
+    layer = small.layers[i]
+    single = len(ties) == 1
+    if letter == "V" and not layer.dv:  # one head: the hidden basis fixes all V but the last
+        if not small.skip and i + 1 < len(small.layers):
+            return int(r == c), False
+        return (None, single) if r // unit == c // unit else (0, not single)
+    per_group = layer.heads // layer.kv
+    group = b // per_group if letter in "QO" else b
+    row, coordinate = (c, r) if letter == "O" else (r, c)
+    if letter in "QK":
+        tied = {
+            (2 * t.plane + k if net.rope else u): u * unit + k
+            for u, t in enumerate(ties)
+            if t and t.group == group and t.scores
+            for k in range(unit)
+        }
+    else:
+        tied = {
+            u * unit + k: u * unit + k for u, t in enumerate(ties) if t and t.group == group for k in range(t.values)
+        }
+    if row not in tied:
+        return 0, False
+    mine = tied[row]
+    if letter in "QO" and b % per_group == 0:  # the gauge fixes these entries of a group's first head
+        if letter == "Q" and net.rope:
+            if coordinate == mine // unit * unit:
+                return int(row % 2 == 0), False
+        elif coordinate in tied.values():
+            return int(coordinate == mine), False
+    same = mine // unit == coordinate // unit
+    return (None if same else 0), single or not same
+
+
 # ------------------------------------------------------------------------------------------------------------- verdict
 
 
@@ -1502,10 +1699,16 @@ def check(text: str) -> Verdict:
         else:
             require(key not in file, "schema", f"{key} without need")
 
+    if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
+        size = check_coordinates(net, source, file["lower"], file["upper"], file.get("exponents"))
+        require(lower == upper == size, "claim", f"the chart has {size} free entries, the claim is {lower} to {upper}")
+        return Verdict("holey" if holes else "valid", spec=spec, lower=size, upper=size, holes=holes)
+    affordable(net)
+
     above = parameters(net)
     if file["upper"] is not None:
         rule = record(file["upper"], "rule reductions spec", "upper", optional="fields")
-        small, stated = net, parse(words(rule["spec"], "upper.spec"))
+        small, stated = net, affordable(parse(words(rule["spec"], "upper.spec")))
         for step in array(rule["reductions"], "reductions", 4 * MAX_LAYERS):
             small = reduced(small, step)
         require(small == stated, "reduction", "the reductions do not lead to upper.spec")

@@ -52,8 +52,8 @@ def uncovered(network: Network) -> str | None:
         return "every token sees itself only"
     if len(set(network.d)) > 1:
         return "all widths must be equal"
-    if network.d[0] < 2 * unit:
-        return f"the width must be at least {2 * unit}"
+    if network.d[0] < 2 * unit or network.d[0] % unit:
+        return f"the width must be at least {2 * unit}" + (" and even" if unit == 2 else "")
     for y in network.layers:
         reason = _uncovered_layer(network, y)
         if reason:
@@ -92,6 +92,12 @@ def exponent_witness(network: Network, tokens: int) -> Network:
         network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l,
         dv=(1,) * l if network.dv else None, t=tokens,
     )  # fmt: skip
+
+
+def block_columns(network: Network) -> int:
+    """About how many columns the largest block has: what its cost grows with."""
+    unit = unit_size(network)
+    return sum(2 * unit**2 * (2 * y.per_group + 2) for y in network.layers)
 
 
 def type_label(kind: SetType) -> str:
