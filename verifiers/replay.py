@@ -1453,10 +1453,10 @@ def check_fields(net: Network, source: Source, fields: Any) -> int:
 # -------------------------------------------------------------------------------------------------- coordinate points
 #
 # Row k of group g of a layer is tied to coordinate g*w + k, w = max(a, dv); coordinates come in units (planes with rope).
-# At the coordinate point, inputs supported on a set T of units keep their support, and an entry's derivative vanishes on
-# inputs and outputs supported on T unless the entry's own support lies in T. So the Jacobian of the chart is block
-# triangular over the sets T of at most two units, and full column rank of the diagonal blocks, one for each type of T,
-# proves that the dimension is the number of the chart's free entries (PROOFS.md, coordinate certificates).
+# At the coordinate point, inputs supported on S u T (S a fixed base, T a set of units) keep their support, and an entry's
+# derivative vanishes there, on outputs in S u T, unless the entry's own support lies in S u T. So the Jacobian of the chart
+# is block triangular over the sets T of at most two units, and full column rank of the diagonal blocks, one for each type
+# of T, proves that the dimension is the number of the chart's free entries (coordinates/PROOFS.md).
 
 
 class Tie(NamedTuple):
@@ -1468,177 +1468,211 @@ class Tie(NamedTuple):
     plane: int
 
 
-Ties = tuple[tuple[Tie | None, ...], ...]  # for each layer, for each unit of T
+Place = tuple[str, int]  # where a unit lives (c: in every stream, i: input only, o: output only), and its number there
+
+
+class Kind(NamedTuple):
+    """The type of S u T: the homes of its units, and for each layer the ties of its units, relabelled."""
+
+    base: int
+    homes: str
+    layers: tuple[tuple[Tie | None, ...], ...]
+
+    @property
+    def label(self) -> str:
+        """Return the name of the type in the labels of its point."""
+        ties = ";".join(
+            ",".join(f"{t.group}{t.scores:d}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
+        )
+        return f"{self.base}{self.homes}:{ties}"
 
 
 def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, exponents: Any) -> int:
     """Return the number of free entries of the chart, proven to be the dimension by full blocks of every type."""
-    lower = record(lower, "rule tokens spare", "lower")
+    lower = record(lower, "rule tokens base spare", "lower")
     require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
-    chart_applies(net)
-    positions = net.rope or net.alibi
+    base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
+    core = chart_applies(net, unit)
+    free_tokens = net.causal or net.kind == "lightning" or not (net.rope or net.alibi)
     require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
-    require(net.causal or not positions or tokens == net.t, "coordinates", "positions without a causal mask fix t")
-    require(not net.window or net.window > 1, "coordinates", "every token sees itself only")
+    require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
+    require(base * unit <= core and (base or net.kind == "softmax"), "coordinates", "no such base")
 
-    unit = 2 if net.rope else 1
-    one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
-    witness = net._replace(layers=tuple(one_head), t=tokens)
-    require(exponents is not None, "exponents", "exponents are missing")
-    check_exponents(witness, source, exponents)
-    for kind in set_types(net, unit):
+    if net.kind == "softmax":
+        one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
+        require(exponents is not None, "exponents", "exponents are missing")
+        check_exponents(net._replace(layers=tuple(one_head), t=tokens), source, exponents)
+    else:
+        require(exponents is None, "schema", "exponents without need")
+    for kind in set_types(net, unit, base, core // unit):
         check_block(net, kind, unit, tokens, spare, source)
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
-    return parameters(net) - fixed - (0 if net.skip else sum(y.n * y.n for y in net.layers[:-1]))
+    fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
+    return parameters(net) - fixed - (len(net.layers) if net.kind == "lightning" else 0)
 
 
-def chart_applies(net: Network) -> None:
-    """Check the conditions under which the gauge-fixed chart is dominant and its blocks of coordinates are disjoint."""
-    plain = net.kind == "softmax" and not (net.bias or net.norm or net.ffn)
-    require(plain, "coordinates", "softmax without bias, norm and ffn only")
-    width = net.layers[0].m
-    require(all(y.m == y.n == width for y in net.layers), "coordinates", "all widths must be equal")
-    require(width >= (4 if net.rope else 2), "coordinates", "the width is too small")
+def chart_applies(net: Network, unit: int) -> int:
+    """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the core's width."""
+    plain = net.kind != "mlp" and not (net.bias or net.norm or net.ffn or net.alone)
+    require(plain, "coordinates", "attention without bias, norm and ffn, of several tokens only")
+    widths = [net.layers[0].m, *(y.n for y in net.layers)]
+    core = widths[1] if len(widths) > 2 else min(widths)
+    require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
+    require(min(widths) >= core >= 2 * unit, "coordinates", "the hidden width exceeds another one, or is too small")
+    require(all(w % unit == 0 for w in widths), "coordinates", "with rope the widths must be even")
     for y in net.layers:
+        require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
-            require(y.a <= y.dv, "coordinates", "dv is smaller than a")
-            require(y.heads % y.kv == 0 and y.kv * reserved(y, net.rope) <= width, "coordinates", "the blocks overlap")
+            require(y.heads % y.kv == 0 and y.kv * reserved(y, unit) <= y.m, "coordinates", "the blocks overlap")
         else:
-            require(y.heads == 1 and y.a <= width, "coordinates", "without dv one head, not wider than the stream")
+            require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
+    return core
 
 
-def reserved(layer: Layer, rope: bool) -> int:
+def reserved(layer: Layer, unit: int) -> int:
     """Return w, the number of coordinates reserved for one group."""
-    w = max(layer.a, layer.dv)
-    return w + w % 2 if rope else w
+    return -(-max(layer.a, layer.dv) // unit) * unit
 
 
-def tie(net: Network, layer: Layer, number: int, unit: int) -> Tie | None:
-    """Return what unit `number` is tied to."""
-    group, row = divmod(number * unit, reserved(layer, net.rope))
+def tie(layer: Layer, number: int, unit: int) -> Tie | None:
+    """Return what unit `number` of the stream that a layer reads is tied to."""
+    group, row = divmod(number * unit, reserved(layer, unit))
     values = min(max(layer.dv - row, 0), unit)
     if group >= layer.kv or (row >= layer.a and not values):
         return None
-    return Tie(group, row < layer.a, values, row // 2 if net.rope and row < layer.a else 0)
+    return Tie(group, row < layer.a, values, row // unit)
 
 
-def set_types(net: Network, unit: int) -> set[Ties]:
-    """Return the types of all sets of one or two units, groups and planes relabelled, from the units themselves."""
-    classes: dict[Any, list[int]] = {}
-    for number in range(net.layers[0].m // unit):
-        ties = tuple(tie(net, y, number, unit) for y in net.layers)
-        classes.setdefault(tuple(t and t[:3] for t in ties), []).append(number)
+def ties(net: Network, place: Place, unit: int) -> list[Tie | None]:
+    """Return what a unit is tied to, layer by layer: input units exist for the first layer only, output units for none."""
+    home, number = place
+    return [tie(y, number, unit) if home == "c" or (home == "i" and not i) else None for i, y in enumerate(net.layers)]
+
+
+def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
+    """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
+    places = [("c", k) for k in range(base, core)]
+    places += [("i", k) for k in range(core, net.layers[0].m // unit)]
+    places += [("o", k) for k in range(core, net.layers[-1].n // unit)]
+    classes: dict[Any, list[Place]] = {}
+    for place in places:
+        shown = tuple(t and t[:3] for t in ties(net, place, unit))
+        classes.setdefault((place[0], shown), []).append(place)
     require(len(classes) <= 512, "caps", "too many kinds of coordinates")
-    require(net.layers[0].m % unit == 0, "coordinates", "with rope the width must be even")
-    members = list(classes.values())
-    found = {relabelled(net, (units[0],), unit) for units in members}
+    members, start = list(classes.values()), [("c", k) for k in range(base)]
+    found = {relabelled(net, start, [units[0]], unit) for units in members}
+    found |= {relabelled(net, start, [], unit)} if base else set()
     for k, one in enumerate(members):
         for two in members[k:]:
-            found |= {relabelled(net, pair, unit) for pair in pairs(net, one, two)}
+            found |= {relabelled(net, start, pair, unit) for pair in pairs(net, one, two, unit)}
     return found
 
 
-def pairs(net: Network, one: list[int], two: list[int]) -> list[tuple[int, int]]:
+def pairs(net: Network, one: list[Place], two: list[Place], unit: int) -> list[list[Place]]:
     """Return pairs of units of two kinds that show every relation which two such units can have."""
     shifts = {0}
     if net.rope:  # units in different groups share a plane exactly when they differ by so many blocks
-        span = range(-max(y.kv for y in net.layers), max(y.kv for y in net.layers) + 1)
-        shifts |= {k * reserved(y, True) // 2 for y in net.layers for k in span}
-    inside, shown = set(two), []
+        most = max(y.kv for y in net.layers)
+        shifts |= {k * reserved(y, unit) // unit for y in net.layers for k in range(-most, most + 1)}
+    inside, found = {number for _, number in two}, []
     for shift in shifts - {0}:
-        shown += [(u, u + shift) for u in one if u + shift in inside][:1]
-    some = [(u, v) for u in one[: len(shifts) + 2] for v in two[: len(shifts) + 2] if v - u not in shifts]
-    return shown + some[:1]
+        found += [[(h, u), (two[0][0], u + shift)] for h, u in one if u + shift in inside][:1]
+    few = len(shifts) + 2
+    some = [[x, y] for x in one[:few] for y in two[:few] if x[0] != y[0] or y[1] - x[1] not in shifts]
+    return found + some[:1]
 
 
-def relabelled(net: Network, units: Sequence[int], unit: int) -> Ties:
-    """Return the ties of units, layer by layer, with groups numbered as they appear and planes 0, or 1 where they differ."""
-    found = []
-    for layer in net.layers:
-        ties, groups, made = [tie(net, layer, u, unit) for u in units], [], []
-        first = ties[0]
-        for t in ties:
+def relabelled(net: Network, start: list[Place], units: list[Place], unit: int) -> Kind:
+    """Return the type of S u T: groups numbered as they appear, planes as they appear among the query/key rows."""
+    every = [ties(net, place, unit) for place in start + units]
+    layers = []
+    for i in range(len(net.layers)):
+        groups: list[int] = []
+        planes: list[tuple[int, int]] = []
+        made: list[Tie | None] = []
+        for t in [each[i] for each in every]:
             if t is None:
                 made.append(None)
                 continue
             groups += [t.group] * (t.group not in groups)
-            apart = bool(t.scores and first and first.scores and t.plane != first.plane)
-            apart = apart or bool(t is not first and not net.rope and t.scores and first and first.scores)
-            made.append(Tie(groups.index(t.group), t.scores, t.values, int(apart)))
-        found.append(tuple(made))
-    return tuple(found)
+            plane = (0, t.plane) if net.rope else (t.group, t.plane)  # angles are shared by groups
+            planes += [plane] * (t.scores and plane not in planes)
+            made.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
+        layers.append(tuple(made))
+    return Kind(len(start), "".join(home for home, _ in start + units), tuple(layers))
 
 
-def check_block(net: Network, kind: Ties, unit: int, tokens: int, spare: int, source: Source) -> None:
+def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, source: Source) -> None:
     """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
-    units = len(kind[0])
-    width = unit * units
-    layers = []
-    for layer, ties in zip(net.layers, kind, strict=True):
-        groups = max([t.group + 1 for t in ties if t], default=1)
-        planes = max([t.plane + 1 for t in ties if t and t.scores], default=1)
-        a, per_group = 2 * planes if net.rope else units, layer.heads // layer.kv
-        layers.append(Layer(width, width, a, groups * per_group, groups, layer.dv and width))
+    core, entering, leaving = (unit * kind.homes.count(home) for home in "cio")
+    if not core and (len(net.layers) > 1 or not entering or not leaving):
+        return  # no path from input to output: no entry has its support here
+    layers, last = [], len(net.layers) - 1
+    for i, (layer, here) in enumerate(zip(net.layers, kind.layers, strict=True)):
+        groups = max([t.group + 1 for t in here if t], default=1)
+        planes = max([t.plane + 1 for t in here if t and t.scores], default=1)
+        heads = groups * (layer.heads // layer.kv)
+        m, n = core + (0 if i else entering), core + (leaving if i == last else 0)
+        layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core))
     small = affordable(net._replace(layers=tuple(layers), t=tokens))
-    name = ";".join(",".join(f"{t[0]}{t[1]:d}{t[2]}{t[3]}" if t else "-" for t in ties) for ties in kind)
-    here = Source(source.p, source.seed, f"coordinates/{name}/")
+    point = Source(source.p, source.seed, f"coordinates/{kind.label}/")
 
     packed, flat, count = Packed(source.p), [], 0
     for tensor, (blocks, rows, columns) in shapes(small).items():
-        i, _, letter = tensor.partition(".")
+        i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
         for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(columns))):
-            value, column = entry(net, small, kind[int(i) - 1], unit, int(i) - 1, letter, b, r, c)
-            flat.append((here.value(tensor, k) if value is None else value, 1 << packed.width * count if column else 0))
+            value, column = entry(small, kind, unit, i, letter, b, r, c)
+            flat.append((point.value(tensor, k) if value is None else value, 1 << packed.width * count if column else 0))
             count += column
     if not count:
         return
-    inputs = count // (width * (tokens - 1)) + 1 + spare
+    inputs = count // (layers[-1].n * (tokens - 1)) + 1 + spare
     require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
-    w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(here, here), []
+    w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
     for n in range(inputs):
-        points = [[(x, 0) for x in token] for token in here.tokens(small, n)]
-        jacobian += [tangent for token in forward(small, ring, w, points, draw, n) for _, tangent in token]
+        stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
+        jacobian += [tangent for token in forward(small, ring, w, stream, draw, n) for _, tangent in token]
     rank = packed.rank(jacobian)
-    require(rank == count, "coordinates", f"the block of type {name} has rank {rank} of {count} columns")
+    require(rank == count, "coordinates", f"the block of type {kind.label} has rank {rank} of {count} columns")
 
 
 def entry(
-    net: Network, small: Network, ties: Any, unit: int, i: int, letter: str, b: int, r: int, c: int
+    small: Network, kind: Kind, unit: int, i: int, letter: str, b: int, r: int, c: int
 ) -> tuple[int | None, bool]:
     """Return the value of an entry at the coordinate point (None: generic), and whether it is a column of the block."""
-    layer = small.layers[i]
-    single = len(ties) == 1
-    if letter == "V" and not layer.dv:  # one head: the hidden basis fixes all V but the last
-        if not small.skip and i + 1 < len(small.layers):
-            return int(r == c), False
-        return (None, single) if r // unit == c // unit else (0, not single)
-    per_group = layer.heads // layer.kv
-    group = b // per_group if letter in "QO" else b
-    row, coordinate = (c, r) if letter == "O" else (r, c)
-    if letter in "QK":
-        tied = {
-            (2 * t.plane + k if net.rope else u): u * unit + k
-            for u, t in enumerate(ties)
-            if t and t.group == group and t.scores
-            for k in range(unit)
-        }
+    layer, here, last = small.layers[i], kind.layers[i], len(small.layers) - 1
+    reads = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "i" and not i) for k in range(unit)]
+    writes = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "o" and i == last) for k in range(unit)]
+    fixed: int | None = None
+    if letter == "V" and not layer.dv:
+        mine, other = writes[r], reads[c]
+        if not small.skip and i < last and kind.homes[other[0]] == "c":
+            fixed = int(mine == other)  # the hidden basis makes this square of V the identity
     else:
-        tied = {
-            u * unit + k: u * unit + k for u, t in enumerate(ties) if t and t.group == group for k in range(t.values)
-        }
-    if row not in tied:
-        return 0, False
-    mine = tied[row]
-    if letter in "QO" and b % per_group == 0:  # the gauge fixes these entries of a group's first head
-        if letter == "Q" and net.rope:
-            if coordinate == mine // unit * unit:
-                return int(row % 2 == 0), False
-        elif coordinate in tied.values():
-            return int(coordinate == mine), False
-    same = mine // unit == coordinate // unit
-    return (None if same else 0), single or not same
+        per_group = layer.heads // layer.kv
+        group, first = (b // per_group, b % per_group == 0) if letter in "QO" else (b, True)
+        row, other = (c, writes[r]) if letter == "O" else (r, reads[c])
+        members = [(u, t) for u, t in enumerate(here) if t and t.group == group]
+        if letter in "QK":
+            tied = {unit * t.plane + k: (u, k) for u, t in members if t.scores for k in range(unit)}
+        else:
+            tied = {reads.index((u, k)): (u, k) for u, t in members for k in range(t.values)}
+        if row not in tied:
+            return 0, False
+        mine = tied[row]
+        if letter == "Q" and small.rope:
+            fixed = int(row % 2 == 0) if first and other == (mine[0], 0) else None
+        elif letter in "QO" and first and other in tied.values():
+            fixed = int(mine == other)
+        elif letter == "K" and small.kind == "lightning" and mine == other == (0, 0):
+            fixed = 1
+    if fixed is not None:
+        return fixed, False
+    support = {u for u in (mine[0], other[0]) if u >= kind.base}
+    generic = mine[0] == other[0] or not support
+    return (None if generic else 0), len(support) == len(kind.homes) - kind.base
 
 
 # ------------------------------------------------------------------------------------------------------------- verdict
