@@ -1,13 +1,19 @@
 """The free algebra with involution: polynomials in matrix letters of unknown size, with types.
 
-A letter stands for a matrix of `rows` x `columns`, both *names* of dimensions ("d", "a", "t"; "1" is literally one). A word is a
-product of letters and transposed letters whose inner dimensions agree, a polynomial an integer combination of words of one
+A letter stands for a matrix of `rows` x `columns`, both *names* of dimensions ("d", "a", "t"; "1" is literally one).
+A word is a
+product of letters and transposed letters whose inner dimensions agree, a polynomial an integer combination of words
+of one
 type. `Algebra.vanishes` expands a formula (see `claims/formula.py` for the grammar) and brings it to a normal form.
 
-Guarantee: if it vanishes, the formula is zero for all sizes, all real matrices of the stated types, that satisfy the stated
-relations. Rules used, each tied to a type: a diagonal or symmetric letter is its own transpose, an antisymmetric one minus
-it; diagonal letters of one dimension commute; letters listed in `commutes` commute, and so do their transposes; a word is a
-scalar exactly where the dimension is literally "1", and there it is central and equal to its transpose; a stated relation
+Guarantee: if it vanishes, the formula is zero for all sizes, all real matrices of the stated types, that satisfy the
+stated
+relations. Rules used, each tied to a type: a diagonal or symmetric letter is its own transpose, an antisymmetric one
+minus
+it; diagonal letters of one dimension commute; letters listed in `commutes` commute, and so do their transposes; a
+word is a
+scalar exactly where the dimension is literally "1", and there it is central and equal to its transpose; a stated
+relation
 may be used in any place, and transposed.
 Not guaranteed: the converse. A polynomial that does not vanish here may vanish at small sizes, and proves nothing.
 """
@@ -16,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 Tree = tuple[Any, ...]
@@ -26,15 +33,17 @@ Terms = dict[Monomial, int]
 MAX_STEPS = 200_000
 
 
-class TypeMismatch(ValueError):
+class TypeMismatchError(ValueError):
     """A formula that makes no sense for matrices of these types, or a motion that leaves its type."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """A matrix letter. `symmetry` is +1 (symmetric), -1 (antisymmetric) or 0; `commutes` names letters it commutes with.
+    """A matrix letter. `symmetry` is +1 (symmetric), -1 (antisymmetric) or 0; `commutes` names letters it commutes
+    with.
 
-    `commutes` is read for both letters and both transposes: e R = R e, e R' = R' e, and so on. That holds when R is orthogonal,
+    `commutes` is read for both letters and both transposes: e R = R e, e R' = R' e, and so on. That holds when R is
+    orthogonal,
     as rotations are, and e commutes with it.
     """
 
@@ -47,7 +56,7 @@ class Letter:
 
     def __post_init__(self) -> None:
         if (self.diagonal or self.symmetry) and self.rows != self.columns:
-            raise TypeMismatch(f"{self.name} cannot be diagonal or symmetric: it is {self.rows} x {self.columns}")
+            raise TypeMismatchError(f"{self.name} cannot be diagonal or symmetric: it is {self.rows} x {self.columns}")
 
 
 @dataclass(frozen=True)
@@ -68,12 +77,17 @@ class Algebra:
     def __init__(self, letters: Iterable[Letter], relations: Iterable[tuple[Tree, Tree]] = ()) -> None:
         self.letters = {letter.name: letter for letter in letters}
         self._rules: list[tuple[Word, Poly]] = []
+        self._scalar_rules: list[tuple[tuple[Word, ...], Poly]] = []
         self.relations = tuple(relations)
         for left, right in self.relations:
             head = self._word(left)
             body = self.expand(right)
             if body.rows is not None and (body.rows, body.columns) != (self._rows(head[0]), self._columns(head[-1])):
-                raise TypeMismatch(f"a relation equates different types: {left} and {right}")
+                raise TypeMismatchError(f"a relation equates different types: {left} and {right}")
+            scalars = self._cut_scalar(head) if (self._rows(head[0]), self._columns(head[-1])) == ("1", "1") else ()
+            if len(scalars) > 1:  # a product of scalars has no order
+                self._scalar_rules.append((scalars, body))
+                continue
             self._rules.append((head, body))
             self._rules.append((_flip(head), self._transpose(body)))
 
@@ -82,31 +96,35 @@ class Algebra:
         return not self.expand(tree).terms
 
     def check_motion(self, motion: Mapping[str, Tree], derive: Any) -> None:
-        """Raise `TypeMismatch` unless `motion` (letter -> its derivative) is tangent to every type and relation.
+        """Raise `TypeMismatchError` unless `motion` (letter -> its derivative) is tangent to every type and relation.
 
         `derive(tree, motion)` is the Leibniz rule on trees.
         """
         for name, tree in motion.items():
             letter, moved = self.letters[name], self.expand(tree)
             if moved.terms and moved.rows is not None and (moved.rows, moved.columns) != (letter.rows, letter.columns):
-                raise TypeMismatch(f"{name} is {letter.rows} x {letter.columns} and moves by {moved.rows} x {moved.columns}")
+                raise TypeMismatchError(
+                    f"{name} is {letter.rows} x {letter.columns} and moves by {moved.rows} x {moved.columns}"
+                )
             words = [word for _, word in moved.terms]
             if letter.diagonal and not all(self.letters[factor].diagonal for word in words for factor, _ in word):
-                raise TypeMismatch(f"{name} is diagonal and moves by what is not")
-            if letter.symmetry and not self.vanishes(("plus", tree, ("times", ("number", -letter.symmetry), ("transpose", tree)))):
-                raise TypeMismatch(f"{name} leaves its symmetry")
+                raise TypeMismatchError(f"{name} is diagonal and moves by what is not")
+            if letter.symmetry and not self.vanishes(
+                ("plus", tree, ("times", ("number", -letter.symmetry), ("transpose", tree)))
+            ):
+                raise TypeMismatchError(f"{name} leaves its symmetry")
             if letter.commutes and moved.terms:
-                raise TypeMismatch(f"{name} is typed in a commutant and must rest")
+                raise TypeMismatchError(f"{name} is typed in a commutant and must rest")
         for left, right in self.relations:
             if not self.vanishes(("plus", derive(left, motion), ("minus", derive(right, motion)))):
-                raise TypeMismatch(f"the motion leaves the relation {left} = {right}")
+                raise TypeMismatchError(f"the motion leaves the relation {left} = {right}")
 
     def expand(self, tree: Tree) -> Poly:
-        """Return the normal form of a formula; `TypeMismatch` where dimensions disagree."""
+        """Return the normal form of a formula; `TypeMismatchError` where dimensions disagree."""
         kind = tree[0]
         if kind == "letter":
             if tree[1] not in self.letters:
-                raise TypeMismatch(f"unknown letter {tree[1]!r}")
+                raise TypeMismatchError(f"unknown letter {tree[1]!r}")
             letter = self.letters[tree[1]]
             return self._normal(letter.rows, letter.columns, [(1, (), ((letter.name, False),))])
         if kind == "number":
@@ -126,7 +144,7 @@ class Algebra:
             return _flip(self._word(tree[1]))
         if tree[0] == "times":
             return self._word(tree[1]) + self._word(tree[2])
-        raise TypeMismatch(f"the left side of a relation must be one word: {tree}")
+        raise TypeMismatchError(f"the left side of a relation must be one word: {tree}")
 
     def _rows(self, factor: tuple[str, bool]) -> str:
         letter = self.letters[factor[0]]
@@ -139,24 +157,30 @@ class Algebra:
     def _sum(self, left: Poly, right: Poly) -> Poly:
         types = {(part.rows, part.columns) for part in (left, right) if part.rows is not None}
         if len(types) > 1:
-            raise TypeMismatch(f"a sum of different types: {sorted(map(str, types))}")
+            raise TypeMismatchError(f"a sum of different types: {sorted(map(str, types))}")
         rows, columns = types.pop() if types else (None, None)
         if rows != columns and any(part.rows is None and part.terms for part in (left, right)):
-            raise TypeMismatch(f"an integer added to a {rows} x {columns} matrix")
+            raise TypeMismatchError(f"an integer added to a {rows} x {columns} matrix")
         terms = dict(left.terms)
         for monomial, c in right.terms.items():
             _add(terms, monomial, c)
         return Poly(rows, columns, terms)
 
     def _product(self, left: Poly, right: Poly) -> Poly:
+        if any(part.rows is None and not part.terms for part in (left, right)):
+            return Poly(None, None, {})  # zero fits every type
         scalar_left = (left.rows, left.columns) in ((None, None), ("1", "1"))
         scalar_right = (right.rows, right.columns) in ((None, None), ("1", "1"))
         if not scalar_left and not scalar_right and left.columns != right.rows:
-            raise TypeMismatch(f"{left.rows} x {left.columns} times {right.rows} x {right.columns}")
+            raise TypeMismatchError(f"{left.rows} x {left.columns} times {right.rows} x {right.columns}")
         rows = right.rows if scalar_left and right.rows is not None else left.rows
         columns = left.columns if scalar_right and left.columns is not None else right.columns
         products = [
-            (c * k, (*scalars, *more), word + tail)  # a 1 x 1 word is kept among the scalars, so its matrix word is empty
+            (
+                c * k,
+                (*scalars, *more),
+                word + tail,
+            )  # a 1 x 1 word is kept among the scalars, so its matrix word is empty
             for (scalars, word), c in left.terms.items()
             for (more, tail), k in right.terms.items()
         ]
@@ -172,7 +196,7 @@ class Algebra:
         while work:
             steps += 1
             if steps > MAX_STEPS:
-                raise TypeMismatch("the relations do not end")
+                raise TypeMismatchError("the relations do not end")
             c, scalars, word = work.pop()
             sign, word = self._arrange(word)
             c *= sign
@@ -207,7 +231,10 @@ class Algebra:
                     c = 0
                     break
                 canonical.append(scalar)
-            if c:
+            reduced = self._rewrite_scalars(c, canonical, word) if c else None
+            if reduced is not None:
+                work.extend(reduced)
+            elif c:
                 _add(terms, (tuple(sorted(canonical)), word), c)
         return Poly(rows, columns, terms)
 
@@ -230,12 +257,30 @@ class Algebra:
         a, b = self.letters[first], self.letters[second]
         return (a.diagonal and b.diagonal) or second in a.commutes or first in b.commutes
 
-    def _rewrite(self, c: int, scalars: tuple[Word, ...], word: Word) -> list[tuple[int, tuple[Word, ...], Word]] | None:
+    def _rewrite(
+        self, c: int, scalars: tuple[Word, ...], word: Word
+    ) -> list[tuple[int, tuple[Word, ...], Word]] | None:
         for head, body in self._rules:
             for at in range(len(word) - len(head) + 1):
                 if word[at : at + len(head)] == head:
                     before, after = word[:at], word[at + len(head) :]
-                    return [(c * k, (*scalars, *more), before + inner + after) for (more, inner), k in body.terms.items()]
+                    return [
+                        (c * k, (*scalars, *more), before + inner + after) for (more, inner), k in body.terms.items()
+                    ]
+        return None
+
+    def _rewrite_scalars(
+        self, c: int, scalars: list[Word], word: Word
+    ) -> list[tuple[int, tuple[Word, ...], Word]] | None:
+        for head, body in self._scalar_rules:
+            rest = list(scalars)
+            for factor in head:
+                form = next((w for w in (self._arrange(factor)[1], self._arrange(_flip(factor))[1]) if w in rest), None)
+                if form is None:
+                    break
+                rest.remove(form)
+            else:
+                return [(c * k, (*rest, *more), word) for (more, _), k in body.terms.items()]
         return None
 
     def _cut(self, word: Word) -> tuple[tuple[Word, ...], Word] | None:
@@ -243,12 +288,12 @@ class Algebra:
         places = self._places(word)
         if len(places) < 2:
             return None
-        middle = tuple(word[a:b] for a, b in zip(places, places[1:], strict=False))
+        middle = tuple(word[a:b] for a, b in pairwise(places))
         return middle, word[: places[0]] + word[places[-1] :]
 
     def _cut_scalar(self, word: Word) -> tuple[Word, ...]:
         places = self._places(word)
-        return tuple(word[a:b] for a, b in zip(places, places[1:], strict=False))
+        return tuple(word[a:b] for a, b in pairwise(places))
 
     def _places(self, word: Word) -> list[int]:
         if not word:

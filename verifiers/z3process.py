@@ -1,7 +1,9 @@
 """One Z3 query in one fresh process: SMT-LIB text in, `sat`, `unsat` or `unknown` and a rational model out.
 
-Guarantee: the call returns within the limit plus two seconds; a solver that hangs, crashes, is killed or runs out of memory
-gives `unknown` with the reason, never an exception and never a verdict. The child is the leader of a session of its own,
+Guarantee: the call returns within the limit plus two seconds; a solver that hangs, crashes, is killed or runs out of
+memory
+gives `unknown` with the reason, never an exception and never a verdict. The child is the leader of a session of its
+own,
 limited in memory and processor time, and its whole process group is killed at the end.
 Not guaranteed: that Z3 is right. A `sat` is only as good as its model, which callers check in exact rationals; no claim
 rests on a single `unsat` (see PROOFS.md).
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -25,7 +28,8 @@ Status = Literal["sat", "unsat", "unknown"]
 MEMORY_BYTES = 3 << 30
 OUTPUT_LIMIT = 1 << 20
 
-# The child imports z3 only after its limits are set. Only rational values of constants are handed back: an algebraic number
+# The child imports z3 only after its limits are set. Only rational values of constants are handed back: an algebraic
+# number
 # or a function has no exact check here, so a model with one is reported as incomplete.
 _CHILD = """
 import json, resource, sys
@@ -56,7 +60,8 @@ json.dump(reply, sys.stdout)
 
 @dataclass(frozen=True)
 class Reply:
-    """What one query gave: the status, the rational part of a model (constants by name), seconds and a reason for `unknown`.
+    """What one query gave: the status, the rational part of a model (constants by name), seconds and a reason for
+    `unknown`.
 
     `complete` is false when the model has a value that is not a rational number.
     """
@@ -71,7 +76,8 @@ class Reply:
 def solve(text: str, timeout: float = 30.0, command: tuple[str, ...] | None = None) -> Reply:
     """Ask Z3 whether the assertions in `text` (SMT-LIB 2 declarations and `assert`, no `check-sat`) are satisfiable.
 
-    `timeout` in seconds is the wall-clock limit. `command` replaces the solver's command line (tests plant liars and sleepers).
+    `timeout` in seconds is the wall-clock limit. `command` replaces the solver's command line (tests plant liars and
+    sleepers).
     """
     started = time.monotonic()
     limit = max(1, round(timeout))
@@ -97,16 +103,12 @@ def solve(text: str, timeout: float = 30.0, command: tuple[str, ...] | None = No
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     # The leader may be gone while its children live; the group exists as long as one member does.
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     for stream in (process.stdin, process.stdout):
         if stream is not None:
-            try:
+            with suppress(BrokenPipeError):
                 stream.close()
-            except BrokenPipeError:
-                pass
     process.wait()
 
 

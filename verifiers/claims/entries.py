@@ -1,6 +1,8 @@
-"""One attention layer, entry by entry, over any commutative ring: the layer as oracle/NOTATION.md states it, written by hand.
+"""One attention layer, entry by entry, over any commutative ring: the layer as oracle/NOTATION.md states it, written
+by hand.
 
-Every number is a pair (value, motion), so the pass also gives the derivative along a motion of the parameters and the input.
+Every number is a pair (value, motion), so the pass also gives the derivative along a motion of the parameters and
+the input.
 The exponentials of softmax are given from outside: units E with motion E * (motion of the score). Outputs are pairs
 (numerator, denominator), so no division happens. Shares nothing with the matrix words or with numerics.
 """
@@ -95,7 +97,8 @@ Exponential = Callable[[int, int, int, Dual], Dual]  # head, key, query, score -
 def pair(values: Table, motion: Table | None, zero: Any) -> DualTable:
     """Attach a motion (none: at rest) to a table."""
     return [
-        [Dual(x, motion[i][j] if motion is not None else zero) for j, x in enumerate(row)] for i, row in enumerate(values)
+        [Dual(x, motion[i][j] if motion is not None else zero) for j, x in enumerate(row)]
+        for i, row in enumerate(values)
     ]
 
 
@@ -123,7 +126,8 @@ def layer(
 ) -> list[list[tuple[Dual, Dual]]]:
     """Return the layer's output (n x t) as fractions (numerator, denominator).
 
-    `x` is the input stream (d x t). `constant` makes ring elements of integers. `turn` is (cos, sin) of the angle of one step,
+    `x` is the input stream (d x t). `constant` makes ring elements of integers. `turn` is (cos, sin) of the angle of
+    one step,
     the same for all planes, with rope; cos^2 + sin^2 = 1 is nowhere used.
     """
     one, zero = Dual(constant(1), constant(0)), Dual(constant(0), constant(0))

@@ -1,7 +1,10 @@
-"""Claims stated in matrix words, and the two routes that read them: the free algebra and Z3 with ring axioms, all sizes.
+"""Claims stated in matrix words, and the two routes that read them: the free algebra and Z3 with ring axioms, all
+sizes.
 
-`still`: formulas that must not move under `motion`. `moves`: formulas with the motion they must have. `equal`: pairs of formulas
-that must agree. Letters in `optional` may be missing from a network: then a bias is zero, an output matrix the identity, and
+`still`: formulas that must not move under `motion`. `moves`: formulas with the motion they must have. `equal`: pairs
+of formulas
+that must agree. Letters in `optional` may be missing from a network: then a bias is zero, an output matrix the
+identity, and
 their motion is left out; the statement is checked for every combination in `present` (all combinations if empty).
 """
 
@@ -11,12 +14,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..freealgebra import Algebra, Letter, TypeMismatch
+from ..freealgebra import Algebra, Letter, TypeMismatchError
 from ..z3process import solve
 from .formula import ZERO, Tree, derive, letters, parse, substitute
 from .model import Deadline, Verdict
 
 IDENTITY: Tree = ("number", 1)
+RING_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,9 @@ def variants(subject: Words) -> Iterator[tuple[frozenset[str], list[Tree], dict[
     )
     for chosen in choices:
         missing = {name: IDENTITY if name in ("O", "P") else ZERO for name in optional if name not in chosen}
-        motion = {name: substitute(parse(text), missing) for name, text in subject.motion.items() if name not in missing}
+        motion = {
+            name: substitute(parse(text), missing) for name, text in subject.motion.items() if name not in missing
+        }
         zero = [derive(substitute(parse(text), missing), motion) for text in subject.still]
         zero += [
             _difference(derive(substitute(parse(text), missing), motion), substitute(parse(moved), missing))
@@ -57,7 +63,11 @@ def _difference(left: Tree, right: Tree) -> Tree:
 
 def _typed(subject: Words, chosen: frozenset[str]) -> Algebra:
     # Without the output matrices their column dimension is their row dimension.
-    merged = {letter.columns: letter.rows for letter in subject.types if letter.name in ("O", "P") and letter.name in subject.optional}
+    merged = {
+        letter.columns: letter.rows
+        for letter in subject.types
+        if letter.name in ("O", "P") and letter.name in subject.optional
+    }
     merge = merged if merged and not chosen & {"O", "P"} else {}
     types = [
         Letter(
@@ -86,7 +96,7 @@ def by_free_algebra(subject: Words, deadline: Deadline) -> Verdict:
                 if rest:
                     return Verdict("unknown", f"{len(rest)} words remain with {_named(chosen)}")
                 count += 1
-        except TypeMismatch as error:
+        except TypeMismatchError as error:
             return Verdict("unknown", f"not well typed with {_named(chosen)}: {error}")
     return Verdict("proved", f"{count} identities expanded to zero")
 
@@ -98,7 +108,8 @@ def _named(chosen: frozenset[str]) -> str:
 # A ring with involution; from `neg` on the axioms follow from the ones before and only spare Z3 the derivation.
 _AXIOMS = """(declare-sort R 0) (declare-const zero R) (declare-const one R)
 (declare-fun mul (R R) R) (declare-fun add (R R) R) (declare-fun neg (R) R) (declare-fun tr (R) R)
-(assert (forall ((x R) (y R) (z R)) (! (= (mul (mul x y) z) (mul x (mul y z))) :pattern ((mul (mul x y) z)) :pattern ((mul x (mul y z))))))
+(assert (forall ((x R) (y R) (z R)) (! (= (mul (mul x y) z) (mul x (mul y z))) :pattern ((mul (mul x y) z)) :pattern
+((mul x (mul y z))))))
 (assert (forall ((x R)) (! (= (mul one x) x) :pattern ((mul one x)))))
 (assert (forall ((x R)) (! (= (mul x one) x) :pattern ((mul x one)))))
 (assert (forall ((x R) (y R) (z R)) (= (add (add x y) z) (add x (add y z)))))
@@ -135,7 +146,9 @@ def _term(tree: Tree) -> str:
 
 def ring_query(subject: Words, tree: Tree) -> str:
     """Return the SMT-LIB text that denies `tree` = 0 in every ring with involution where the stated types and relations hold."""
-    used = letters(tree) | {name for left, right in subject.relations for side in (left, right) for name in letters(parse(side))}
+    used = letters(tree) | {
+        name for left, right in subject.relations for side in (left, right) for name in letters(parse(side))
+    }
     types = [letter for letter in subject.types if letter.name in used]
     lines = [_AXIOMS, *(f"(declare-const |{letter.name}| R)" for letter in types)]
     for letter in types:
@@ -146,7 +159,9 @@ def ring_query(subject: Words, tree: Tree) -> str:
             lines.append(f"(assert (= (tr {name}) (neg {name})))")
         if (letter.rows, letter.columns) == ("1", "1"):
             lines.append(f"(assert (= (tr {name}) {name}))")
-            lines.append(f"(assert (forall ((x R)) (! (= (mul {name} x) (mul x {name})) :pattern ((mul {name} x)) :pattern ((mul x {name})))))")
+            lines.append(
+                f"(assert (forall ((x R)) (! (= (mul {name} x) (mul x {name})) :pattern ((mul {name} x)) :pattern ((mul x {name})))))"
+            )
         for other in types:
             if other.name in letter.commutes or (letter.diagonal and other.diagonal and letter.name < other.name):
                 lines += [
@@ -154,10 +169,13 @@ def ring_query(subject: Words, tree: Tree) -> str:
                     for a in (name, f"(tr {name})")
                     for b in (f"|{other.name}|", f"(tr |{other.name}|)")
                 ]
+    units: set[str] = set()
     for left, right in subject.relations:
         if parse(right) == IDENTITY:  # the identity of one dimension is an idempotent of the ring, not its one
             dimension = _columns(subject, parse(left))
-            lines += _unit(dimension, types)
+            if dimension not in units:
+                units.add(dimension)
+                lines += _unit(dimension, types)
             right_term = f"|id {dimension}|"
         else:
             right_term = _term(parse(right))
@@ -179,7 +197,11 @@ def _columns(subject: Words, tree: Tree) -> str:
 
 def _unit(dimension: str, types: list[Letter]) -> list[str]:
     unit = f"|id {dimension}|"
-    lines = [f"(declare-const {unit} R)", f"(assert (= (tr {unit}) {unit}))", f"(assert (= (mul {unit} {unit}) {unit}))"]
+    lines = [
+        f"(declare-const {unit} R)",
+        f"(assert (= (tr {unit}) {unit}))",
+        f"(assert (= (mul {unit} {unit}) {unit}))",
+    ]
     for letter in types:
         if (letter.rows, letter.columns) == ("1", "1"):
             continue  # read as a multiple of the ring's one
@@ -197,7 +219,8 @@ def _unit(dimension: str, types: list[Letter]) -> list[str]:
 def by_z3_ring(subject: Words, deadline: Deadline) -> Verdict:
     """Prove the identities of the largest network of the claim in every ring with involution (one uninterpreted sort).
 
-    Matrices of all sizes are elements of one ring, that of endomorphisms of the sum of all spaces, so what holds in every
+    Matrices of all sizes are elements of one ring, that of endomorphisms of the sum of all spaces, so what holds in
+    every
     such ring holds for all sizes. Only the choice with most optional letters is asked. Proves, refutes nothing.
     """
     chosen, zero, _ = max(variants(subject), key=lambda item: len(item[0]))
@@ -205,7 +228,7 @@ def by_z3_ring(subject: Words, deadline: Deadline) -> Verdict:
     for tree in zero:
         if tree == ZERO:
             continue
-        reply = solve(ring_query(subject, tree), deadline.left())
+        reply = solve(ring_query(subject, tree), min(RING_SECONDS, deadline.left()))
         if reply.status != "unsat":
             return Verdict("unknown", f"with {_named(chosen)}: {reply.status} {reply.reason}".rstrip())
         count += 1
