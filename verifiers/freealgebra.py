@@ -284,7 +284,9 @@ class Algebra:
         return None
 
     def _cut(self, word: Word) -> tuple[tuple[Word, ...], Word] | None:
-        """Split off the scalars inside a matrix word: what lies between two places where the dimension is literally 1."""
+        """Split off the scalars inside a matrix word: what lies between two places where the dimension is literally
+        1.
+        """
         places = self._places(word)
         if len(places) < 2:
             return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from . import failures, fiberclaims, identities, symmetries
+from . import failures, fiberclaims, identities, singular, symmetries
 from .model import Claim, Outcome, run_claim
 
 
 @cache
 def catalogue() -> tuple[Claim, ...]:
     """Return every claim, in the order in which they are run. Cheap: no solver is loaded."""
-    claims = (*identities.CLAIMS, *symmetries.CLAIMS, *failures.CLAIMS, *fiberclaims.CLAIMS)
+    claims = (*identities.CLAIMS, *symmetries.CLAIMS, *failures.CLAIMS, *fiberclaims.CLAIMS, *singular.CLAIMS)
     names = [claim.id for claim in claims]
     if len(set(names)) != len(names):
         raise ValueError("two claims with one id")

@@ -73,7 +73,10 @@ def check(model: Model, certificate: dict[str, Any]) -> int:
 
 
 def by_certificates(subject: tuple[tuple[str, Lemma], ...], deadline: Deadline) -> Verdict:
-    """Check the stored certificates of every pattern of every lemma. Proves over every field of characteristic not 2."""
+    """Check the stored certificates of every pattern of every lemma.
+
+    Proves over every field of characteristic not 2.
+    """
     return check_all(subject, load(), deadline)
 
 

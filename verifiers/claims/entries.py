@@ -19,7 +19,10 @@ Tables = Mapping[str, Table]
 
 @dataclass(frozen=True)
 class Shape:
-    """A one-layer network. `parts`: biases by letter; `rope`; `skip`; `gain` and `shift` for a normalised input stream."""
+    """A one-layer network.
+
+    `parts`: biases by letter; `rope`; `skip`; `gain` and `shift` for a normalised input stream.
+    """
 
     kind: str
     d: int = 2
@@ -36,7 +39,10 @@ class Shape:
     norm: str = ""
 
     def tables(self) -> dict[str, tuple[int, int]]:
-        """Return names and shapes of the parameters: `Q0`, `K0`, `V0`, `O0`, `bq0`, ... by head or group, `bo`, `g`, `s`."""
+        """Return names and shapes of the parameters: `Q0`, `K0`, `V0`, `O0`, `bq0`, ...
+
+        by head or group, `bo`, `g`, `s`.
+        """
         width = self.dv or self.n
         shapes: dict[str, tuple[int, int]] = {}
         for h in range(self.heads):

@@ -52,7 +52,8 @@ CLAIMS = (
     _wrong(
         "gauge-rope",
         "The full gauge survives rotations",
-        "dQ = e Q, dK = -e' K annihilates a layer with rope for every e, not only those that commute with rotations. Wrong.",
+        "dQ = e Q, dK = -e' K annihilates a layer with rope for every e, not only those that commute with rotations. "
+        "Wrong.",
         Entries(
             bound(motions.under, motions.full_gauge),
             (Shape("lightning", a=2, rope=True), Shape("softmax", a=2, rope=True)),

@@ -6,6 +6,8 @@ symmetric product.
 
 from __future__ import annotations
 
+from itertools import permutations
+
 from .lemmas import Lemma
 
 Scalings = tuple[dict[str, int], ...]
@@ -61,6 +63,11 @@ LEMMAS: dict[str, tuple[Lemma, Scalings]] = {
         (_VW, _AB),
     ),
     "crossed-back": (Lemma(("v.i a.j - b.i w.j",), ("v.p a.q + v.q a.p - w.p b.q - w.q b.p",), ("p", "q")), (_VW, _AB)),
+    # At v = k, a = l: crossed says that (w, b) is the exchanged point.
+    "exchanged": (
+        Lemma(("k.i l.j - b.i w.j",), ("w.p b.q - l.p k.q",), ("p", "q")),
+        ({"k": 1, "b": 1}, {"l": 1, "w": 1}),
+    ),
     # Crossed in two rows with one non-zero column: the rows are parallel.
     "rows-parallel": (
         Lemma(("v.i a.j - b.i w.j", "x.i a.j - b.i y.j"), ("v.p x.q - v.q x.p", "a.s"), ("p", "q", "s")),
@@ -81,10 +88,26 @@ LEMMAS: dict[str, tuple[Lemma, Scalings]] = {
     ),
 }
 
+_CUBIC = tuple(" ".join(f"{{{k}}}.{i}" for k, i in enumerate(order)) for order in permutations("ijk"))
+
+# Wrong statements that have the form of a lemma; there is no certificate for them.
+WRONG: dict[str, Lemma] = {
+    # One token, one row: v a c = w b e as cubics does not make w parallel to v.
+    "one-token-wrong": Lemma(
+        (
+            " + ".join(t.format("v", "a", "c") for t in _CUBIC)
+            + " - "
+            + " - ".join(t.format("w", "b", "e") for t in _CUBIC),
+        ),
+        ("w.p v.q - w.q v.p", "a.p", "c.q"),
+        ("p", "q"),
+    ),
+}
+
 
 def lemmas(*names: str) -> tuple[Lemma, ...]:
     """Return lemmas by name."""
-    return tuple(LEMMAS[name][0] for name in names)
+    return tuple(WRONG[name] if name in WRONG else LEMMAS[name][0] for name in names)
 
 
 def named(*names: str) -> tuple[tuple[str, Lemma], ...]:

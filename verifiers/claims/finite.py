@@ -72,25 +72,13 @@ def gauge(source: Source, shape: Shape) -> tuple[Tables, Tables]:
 
 def rescaling(source: Source, shape: Shape) -> tuple[Tables, Tables]:
     """V -> c V, K -> K / c in group 0, with K = c L."""
-    return _rescaling(source, shape, 1)
-
-
-def wrong_rescaling(source: Source, shape: Shape) -> tuple[Tables, Tables]:
-    """Wrong on purpose: V -> c c V, K -> K / c."""
-    return _rescaling(source, shape, 2)
-
-
-def _rescaling(source: Source, shape: Shape, power: int) -> tuple[Tables, Tables]:
     first = free(source, shape)
     second = dict(first)
     c = source.new("c")
-    for name in ("K0", "bk0"):
-        if name in first:
-            first[name] = [[c * entry for entry in row] for row in first[name]]
-    for name in ("V0", "bv0"):
-        if name in first:
-            factor = c if power == 1 else c * c
-            second[name] = [[factor * entry for entry in row] for row in first[name]]
+    for names, tables in ((("K0", "bk0"), first), (("V0", "bv0"), second)):
+        for name in names:
+            if name in tables:
+                tables[name] = [[c * entry for entry in row] for row in tables[name]]
     return first, second
 
 
@@ -141,16 +129,7 @@ def _combine(factors: list[Any], tables: list[Any]) -> Any:
 
 
 def virtual_weights(source: Source, shape: Shape) -> list[Any]:
-    """Two lightning layers against the formula in M1 = A1, M2 = V1' A2 V1 and L = V2 V1: Y = L Z Z' M2 Z, Z = X X' M1 X."""
-    return _virtual(source, shape, flipped=False)
-
-
-def wrong_virtual_weights(source: Source, shape: Shape) -> list[Any]:
-    """Wrong on purpose: M2 = V1 A2 V1'."""
-    return _virtual(source, shape, flipped=True)
-
-
-def _virtual(source: Source, shape: Shape, flipped: bool) -> list[Any]:
+    """Two lightning layers against L Z Z' M2 Z, with M1 = A1, M2 = V1' A2 V1, L = V2 V1 and Z = X X' M1 X."""
     d = shape.d
     x, v1, v2 = table(source, "x", d, shape.t), table(source, "V1", d, d), table(source, "V2", shape.n, d)
     q1, k1, q2, k2 = (table(source, name, shape.a, d) for name in ("Q1", "K1", "Q2", "K2"))
@@ -164,14 +143,10 @@ def _virtual(source: Source, shape: Shape, flipped: bool) -> list[Any]:
         Shape("lightning", d=d, n=shape.n, a=shape.a, t=shape.t), theta, stream, source.constant, source.exponential
     )
     a1, a2 = times(turned(k1), q1), times(turned(k2), q2)
-    m2 = times(times(v1, a2), turned(v1)) if flipped else times(times(turned(v1), a2), v1)
+    m2 = times(times(turned(v1), a2), v1)
     z = times(times(x, turned(x)), times(a1, x))
     formula = times(times(times(v2, v1), times(z, turned(z))), times(m2, z))
-    return [
-        top.value - expected
-        for row, line in zip(output, formula, strict=True)
-        for (top, _), expected in zip(row, line, strict=True)
-    ]
+    return _compare(output, formula)
 
 
 def virtual_step(source: Source, shape: Shape) -> list[Any]:
@@ -249,3 +224,71 @@ def _shifted(source: Source, shape: Shape) -> tuple[Tables, Tables]:
     second["bv0"] = plus(first["bv0"], u)
     second["bo"] = [[row[0] - down[0]] for row, down in zip(first["bo"], through, strict=True)]
     return first, second
+
+
+def _single(source: Source, shape: Shape, v: Any, a: Any, x: Any) -> Any:
+    """The layer with K = 1, Q = A, so that K'Q = A is any matrix."""
+    identity = [[source.constant(int(i == j)) for j in range(shape.d)] for i in range(shape.d)]
+    wide = Shape("lightning", d=shape.d, n=shape.n, a=shape.d, t=len(x[0]))
+    return _values(source, wide, {"Q0": a, "K0": identity, "V0": v}, x)
+
+
+def polarised(source: Source, shape: Shape) -> list[Any]:
+    """The layer at tokens (x, z), its second column, without what z does with itself, polarised in x."""
+    v, a = table(source, "V", shape.n, shape.d), table(source, "A", shape.d, shape.d)
+    x, y, z = (table(source, name, shape.d, 1) for name in "xyz")
+    nothing = [[source.constant(0)] for _ in range(shape.d)]
+
+    def second(token: Any) -> Any:
+        output = _single(source, shape, v, a, [[token[c][0], z[c][0]] for c in range(shape.d)])
+        return [row[1] for row in output]
+
+    whole, first, other, alone = second(plus(x, y)), second(x), second(y), second(nothing)
+    residuals = []
+    for r in range(shape.n):
+        tensor = source.constant(0)
+        for p in range(shape.d):
+            for q in range(shape.d):
+                for c in range(shape.d):
+                    entry = v[r][p] * a[q][c] + v[r][q] * a[p][c]
+                    tensor = tensor + entry * x[p][0] * y[q][0] * z[c][0]
+        residuals.append(whole[r] - first[r] - other[r] + alone[r] - tensor)
+    return residuals
+
+
+def exchanged(source: Source, shape: Shape) -> list[Any]:
+    """V = u k', A = l q' against W = u l', B = k q', as layers with a = 1."""
+    u, k, l, q = (
+        table(source, name, rows, 1) for name, rows in (("u", shape.n), ("k", shape.d), ("l", shape.d), ("q", shape.d))
+    )
+    x = table(source, "x", shape.d, shape.t)
+    here = _values(source, shape, {"V0": times(u, turned(k)), "K0": turned(l), "Q0": turned(q)}, x)
+    there = _values(source, shape, {"V0": times(u, turned(l)), "K0": turned(k), "Q0": turned(q)}, x)
+    return [a - b for row, line in zip(here, there, strict=True) for a, b in zip(row, line, strict=True)]
+
+
+def symmetric_part(source: Source, shape: Shape) -> list[Any]:
+    """One token: A against its symmetric part (both doubled)."""
+    v, a, x = table(source, "V", shape.n, shape.d), table(source, "A", shape.d, shape.d), table(source, "x", shape.d, 1)
+    here, there = _single(source, shape, v, plus(a, a), x), _single(source, shape, v, plus(a, turned(a)), x)
+    return [one[0] - other[0] for one, other in zip(here, there, strict=True)]
+
+
+def orbit(source: Source, shape: Shape) -> list[Any]:
+    """K'Q = L'R at a = d <= 2: with Q = det(L) P, R = adj(L)'K'P, and det(L) G = (K adj L)': R = G Q, K = G'L."""
+    k, l, p = (table(source, name, shape.a, shape.d) for name in ("K", "L", "P"))
+    if shape.a == 1:
+        adjugate, determinant = [[source.constant(1)]], l[0][0]
+    else:
+        adjugate = [[l[1][1], source.constant(0) - l[0][1]], [source.constant(0) - l[1][0], l[0][0]]]
+        determinant = l[0][0] * l[1][1] - l[0][1] * l[1][0]
+    q = [[determinant * entry for entry in row] for row in p]
+    r = times(times(turned(adjugate), turned(k)), p)
+    g = turned(times(k, adjugate))  # determinant times G
+    left = [
+        *times(turned(k), q),
+        *([determinant * entry for entry in row] for row in r),
+        *([determinant * e for e in row] for row in k),
+    ]
+    right = [*times(turned(l), r), *times(g, q), *times(turned(g), l)]
+    return [a - b for row, line in zip(left, right, strict=True) for a, b in zip(row, line, strict=True)]

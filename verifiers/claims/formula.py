@@ -90,7 +90,9 @@ def substitute(tree: Tree, values: Mapping[str, Tree]) -> Tree:
 
 
 def derive(tree: Tree, motion: Mapping[str, Tree]) -> Tree:
-    """Return the derivative of `tree` when each letter in `motion` moves as given and the others rest (Leibniz, not expanded)."""
+    """Return the derivative of `tree` when each letter in `motion` moves as given and the others rest (Leibniz, not
+    expanded).
+    """
     kind = tree[0]
     if kind == "letter":
         return motion.get(tree[1], ZERO)

@@ -76,7 +76,8 @@ CLAIMS = (
     Claim(
         "gauge-finite",
         "Query/key gauge",
-        "Q -> G Q, K -> G^-T K (biases along) leaves every lightning and softmax layer, for each invertible G and each group.",
+        "Q -> G Q, K -> G^-T K (biases along) leaves every lightning and softmax layer, for each invertible G and "
+        "each group.",
         "all sizes",
         f"{PAPER}; MATH section 2",
         both(
@@ -92,7 +93,8 @@ CLAIMS = (
     Claim(
         "rescaling-finite",
         "Attention/value rescaling",
-        "V -> c V, K -> K / c (biases along) leaves every lightning layer, skip connection or not, for each c other than 0.",
+        "V -> c V, K -> K / c (biases along) leaves every lightning layer, skip connection or not, for each c other "
+        "than 0.",
         "all sizes",
         f"{PAPER}; MATH section 2",
         both(
@@ -112,7 +114,8 @@ CLAIMS = (
     Claim(
         "virtual-weights",
         "Virtual weights of two layers",
-        "With A_i = K_i' Q_i, M1 = A1, M2 = V1' A2 V1, L = V2 V1 and Z = X X' M1 X, two lightning layers are X -> L Z Z' M2 Z: "
+        "With A_i = K_i' Q_i, M1 = A1, M2 = V1' A2 V1, L = V2 V1 and Z = X X' M1 X, two lightning layers are X -> L "
+        "Z Z' M2 Z: "
         "the function depends on (M1, M2, L) only.",
         "all sizes",
         f"{PAPER}; MATH section 4",
@@ -124,7 +127,8 @@ CLAIMS = (
     Claim(
         "virtual-weights-step",
         "Virtual weights, one more layer",
-        "If a stream is P Z, one lightning layer more makes it (V P) (Z Z' (P' A P) Z): by induction every depth depends on "
+        "If a stream is P Z, one lightning layer more makes it (V P) (Z Z' (P' A P) Z): by induction every depth "
+        "depends on "
         "M_i = P_(i-1)' A_i P_(i-1) and L = V_l ... V_1 only.",
         "all sizes",
         f"{PAPER}; MATH section 4",
@@ -156,7 +160,8 @@ CLAIMS = (
     Claim(
         "head-mixing",
         "GL(heads) mixes full-width lightning heads",
-        "For a >= d and full V a head is (V_h, A_h) with A_h free, and V -> M V, A -> M^-T A over the heads leaves the layer: "
+        "For a >= d and full V a head is (V_h, A_h) with A_h free, and V -> M V, A -> M^-T A over the heads leaves "
+        "the layer: "
         "shown for two heads and M = [[1, m], [0, 1]], which with scalings and permutations makes all of GL.",
         "all sizes, two heads; every M at d=2, a=2, heads=2",
         "MATH section 2",
@@ -198,7 +203,8 @@ CLAIMS = (
     Claim(
         "layer-cubic",
         "A layer is cubic in X",
-        "The unbiased lightning layer f satisfies f(c X) = c^3 f(X); by composition l layers are homogeneous of degree 3^l.",
+        "The unbiased lightning layer f satisfies f(c X) = c^3 f(X); by composition l layers are homogeneous of "
+        "degree 3^l.",
         "all sizes",
         f"{PAPER}; MATH section 5",
         both(
@@ -212,7 +218,8 @@ CLAIMS = (
     Claim(
         "softmax-shift",
         "Softmax forgets what all keys share",
-        "A score that moves by the same amount for all keys of a query leaves the weights; weights sum to one, so a constant "
+        "A score that moves by the same amount for all keys of a query leaves the weights; weights sum to one, so a "
+        "constant "
         "value passes through: (O (V X + (b + u) o')) p = (O (V X + b o')) p + O u.",
         "all sizes",
         "MATH section 2",

@@ -140,7 +140,10 @@ def satisfied(model: Model, point: Mapping[str, Fraction]) -> bool:
 
 
 def by_z3(subject: tuple[Lemma, ...], deadline: Deadline) -> Verdict:
-    """Decide every pattern of every lemma with Z3 (over the reals). A model is checked in exact rationals before it is shown."""
+    """Decide every pattern of every lemma with Z3 (over the reals).
+
+    A model is checked in exact rationals before it is shown.
+    """
     count, largest = 0, 0
     for lemma in subject:
         for model in models(lemma):

@@ -55,7 +55,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Check:
-    """One route of one claim: its name, the function that runs it and what that reads. Engines import sympy only when run."""
+    """One route of one claim: its name, the function that runs it and what that reads.
+
+    Engines import sympy only when run.
+    """
 
     route: str
     engine: Callable[[Any, Deadline], Verdict]

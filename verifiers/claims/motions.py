@@ -20,7 +20,9 @@ Tables = dict[str, Table]
 
 @dataclass
 class Motion:
-    """Motion of the parameters, of the input stream (none: at rest), and the output motion it must cause: linear * y + constant."""
+    """Motion of the parameters, of the input stream (none: at rest), and the output motion it must cause: linear *
+    y + constant.
+    """
 
     tables: Tables = field(default_factory=dict)
     stream: Table | None = None
@@ -193,7 +195,9 @@ def value_bias_pair(source: Source, shape: Shape, tables: Tables) -> Motion:
 
 
 def produce_constant(source: Source, shape: Shape, tables: Tables) -> Motion:
-    """The output stream moves by a constant: through bo, or else through the value bias of group 0 (its heads times over)."""
+    """The output stream moves by a constant: through bo, or else through the value bias of group 0 (its heads times
+    over).
+    """
     u = table(source, "u", shape.n, 1)
     if "bo" in tables:
         return Motion({"bo": u}, constant=u)
@@ -275,10 +279,10 @@ def centre(name: str, source: Source, shape: Shape, tables: Tables) -> Motion:
     tables["x"][last] = [-_total([tables["x"][c][j] for c in range(last)]) for j in range(shape.t)]  # centred tokens
     g, s = tables["g"], tables["s"]
     covector = []
-    for c in range(shape.d):
+    for without in range(shape.d):
         others = source.constant(1)
         for k in range(shape.d):
-            others = others * g[k][0] if k != c else others
+            others = others * g[k][0] if k != without else others
         covector.append(others)
     c = table(source, "c", len(tables[name]), 1)
     constant = _total([covector[k] * s[k][0] for k in range(shape.d)])
@@ -320,12 +324,6 @@ def reader_null(source: Source, shape: Shape, tables: Tables) -> Motion:
 def unread(source: Source, shape: Shape, tables: Tables) -> Motion:
     """For n with W n = 0 for every reader W (d = 2 here): the stream moves by n times anything."""
     top, bottom = source.new("n_0"), source.new("n_1")
-    for name in [name for name in tables if name[0] in "QKV"]:
-        tables[name] = [[bottom * row[0], -top * row[0]] for row in tables[name]]
+    for reader in [name for name in tables if name[0] in "QKV"]:
+        tables[reader] = [[bottom * row[0], -top * row[0]] for row in tables[reader]]
     return Motion(stream=times([[top], [bottom]], table(source, "c", 1, shape.t)))
-
-
-def sign_flipped_gauge(source: Source, shape: Shape, tables: Tables) -> Motion:
-    """Wrong on purpose: the gauge with the sign of K's motion flipped."""
-    motion = gauge(source, shape, tables)
-    return Motion({name: minus(values) if name[0] == "K" else values for name, values in motion.tables.items()})

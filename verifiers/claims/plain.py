@@ -1,4 +1,6 @@
-"""Residuals of fields outside the attention layer: feed-forward parts, polynomial networks, two stacked layers, free heads."""
+"""Residuals of fields outside the attention layer: feed-forward parts, polynomial networks, two stacked layers,
+free heads.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def ffn_constant(source: Source, shape: Shape) -> list[Any]:
 
 
 def stacked_basis(source: Source, shape: Shape) -> list[Any]:
-    """Two lightning layers of one width, V1 by e V1 and every reader of layer 2 by -W e; `shape.skip` says whether they skip."""
+    """Two lightning layers of one width, V1 by e V1 and every reader of layer 2 by -W e; `shape.skip` says whether
+    they skip.
+    """
     first = {name: table(source, f"first{name}", *size) for name, size in shape.tables().items()}
     second = {name: table(source, f"second{name}", *size) for name, size in shape.tables().items()}
     e, x = table(source, "e", shape.d, shape.d), table(source, "x", shape.d, shape.t)
@@ -126,7 +130,9 @@ def koszul(source: Source, shape: Shape) -> list[Any]:
 
 
 def rank_one_stream(source: Source, shape: Shape) -> list[Any]:
-    """Every 2 x 2 minor of an unmasked lightning layer's output is zero: a = 1, or (shape.a > 1) a stream of rank one."""
+    """Every 2 x 2 minor of an unmasked lightning layer's output is zero: a = 1, or (shape.a > 1) a stream of rank
+    one.
+    """
     tables = {name: table(source, name, *size) for name, size in shape.tables().items()}
     x = table(source, "x", shape.d, shape.t)
     if shape.a > 1:

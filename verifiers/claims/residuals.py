@@ -115,7 +115,9 @@ def by_sympy(subject: Entries, deadline: Deadline) -> Verdict:
 
 
 class _Text:
-    """An SMT-LIB expression over the reals; every operation is one `define-fun`, so that the text stays a shared graph."""
+    """An SMT-LIB expression over the reals; every operation is one `define-fun`, so that the text stays a shared
+    graph.
+    """
 
     def __init__(self, lines: list[str], text: str) -> None:
         self.lines, self.text = lines, text
@@ -234,7 +236,10 @@ def bound(function: Callable[..., list[Any]], *arguments: Any) -> Residuals:
 
 
 class _Transcendental:
-    """Small integers, with exponentials as powers of one generator e. Since e is transcendental, what differs here differs."""
+    """Small integers, with exponentials as powers of one generator e.
+
+    Since e is transcendental, what differs here differs.
+    """
 
     formal = False
 
@@ -257,7 +262,10 @@ class _Transcendental:
 
 
 def by_transcendence(subject: Entries, deadline: Deadline, tries: int = 40) -> Verdict:
-    """Look for integers at which a residual, a rational function of e = exp(1), is not zero. Refutes, proves nothing."""
+    """Look for integers at which a residual, a rational function of e = exp(1), is not zero.
+
+    Refutes, proves nothing.
+    """
     for shape in subject.shapes:
         if shape.rope:
             continue  # rotated scores are no integers here

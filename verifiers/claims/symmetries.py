@@ -35,7 +35,9 @@ def _on(move: motions.Mover, *shapes: Shape) -> Entries:
 
 
 def _field(name: str, title: str, statement: str, entries: Entries, words: Words, ring: bool = True) -> Claim:
-    """`ring`: the plain ring axioms suffice; otherwise 1 x 1 words must commute or be symmetric, and Z3 is asked at one size."""
+    """`ring`: the plain ring axioms suffice; otherwise 1 x 1 words must commute or be symmetric, and Z3 is asked at
+    one size.
+    """
     checks = both(entries, words) if ring else sized(entries, words)
     return Claim(f"field-{name}", title, statement, "all sizes", SOURCE, checks)
 
@@ -58,6 +60,15 @@ def _light(**sizes: object) -> Shape:
 
 def _soft(**sizes: object) -> Shape:
     return Shape("softmax", **sizes)  # type: ignore[arg-type]
+
+
+def _square_values() -> tuple[Letter, ...]:
+    """Return the letters of a layer without output matrices: values are as wide as the output."""
+
+    def size(name: str) -> str:
+        return "n" if name == "v" else name
+
+    return tuple(Letter(letter.name, size(letter.rows), size(letter.columns)) for letter in letters())
 
 
 _GAUGE = {"Q": "e Q", "bq": "e bq", "K": "- e' K", "bk": "- e' bk"}
@@ -198,7 +209,8 @@ QUERY_KEY = (
     _field(
         "key-null",
         "Null directions of the keys",
-        "For n with n' K = 0 and n' bk = 0 for the group (no rope): dQ_h = n c' for each head alone; likewise with Q, K exchanged.",
+        "For n with n' K = 0 and n' bk = 0 for the group (no rope): dQ_h = n c' for each head alone; likewise with "
+        "Q, K exchanged.",
         _on(motions.key_null, _light(a=2, bias="k"), _soft(a=2, bias="kqv")),
         Words(
             letters(Letter("n", "a", "1"), Letter("c", "d", "1")),
@@ -225,7 +237,8 @@ VALUES = (
     _field(
         "scaling",
         "Attention/value rescaling",
-        "Lightning: dV = V, dbv = bv, dK = -K, dbk = -bk, with skip connections and masks too; the query w = Q z + bq rests.",
+        "Lightning: dV = V, dbv = bv, dK = -K, dbk = -bk, with skip connections and masks too; the query w = Q z + "
+        "bq rests.",
         _on(
             motions.scaling,
             _light(a=2, bias="qkvo", heads=2, kv=1, dv=1, causal=True, skip=True),
@@ -309,11 +322,7 @@ VALUES = (
         "The same for V, bv and bo where there is no dv.",
         _on(motions.produce_basis, _light(heads=2, kv=2, bias="vo"), _soft(bias="v")),
         Words(
-            tuple(
-                Letter(letter.name, *("n" if size == "v" else size for size in (letter.rows, letter.columns)))
-                for letter in letters()
-            )
-            + (Letter("e", "n", "n"),),
+            (*_square_values(), Letter("e", "n", "n")),
             motion={"V": "e V", "bv": "e bv", "bo": "e bo"},
             moves=(
                 ("(V X + bv o') p + bo", "e ((V X + bv o') p + bo)"),
@@ -432,7 +441,8 @@ REST = (
     _field(
         "ffn-scaling",
         "Feed-forward units scale",
-        "Power r: dU_j = U_j, dbu_j = bu_j, dD_j = -r D_j. With s = U_j x + bu_j: ds = s, so s^r moves by r s^r (Euler).",
+        "Power r: dU_j = U_j, dbu_j = bu_j, dD_j = -r D_j. With s = U_j x + bu_j: ds = s, so s^r moves by r s^r "
+        "(Euler).",
         Entries(plain.powers, (_light(d=2, n=2, a=2, t=1),)),
         Words(
             (
@@ -586,7 +596,8 @@ REST = (
     Claim(
         "rank-one-stream",
         "A layer with a = 1 makes a stream of rank one, and rank one persists",
-        "Unmasked one-headed lightning without biases and skip: a = 1 gives V X X' K' Q X = (column) (row); a stream u w' stays one.",
+        "Unmasked one-headed lightning without biases and skip: a = 1 gives V X X' K' Q X = (column) (row); a stream "
+        "u w' stays one.",
         "all sizes",
         "MATH sections 2, 5",
         both(

@@ -145,7 +145,9 @@ def _term(tree: Tree) -> str:
 
 
 def ring_query(subject: Words, tree: Tree) -> str:
-    """Return the SMT-LIB text that denies `tree` = 0 in every ring with involution where the stated types and relations hold."""
+    """Return the SMT-LIB text that denies `tree` = 0 in every ring with involution where the stated types and
+    relations hold.
+    """
     used = letters(tree) | {
         name for left, right in subject.relations for side in (left, right) for name in letters(parse(side))
     }
@@ -160,7 +162,8 @@ def ring_query(subject: Words, tree: Tree) -> str:
         if (letter.rows, letter.columns) == ("1", "1"):
             lines.append(f"(assert (= (tr {name}) {name}))")
             lines.append(
-                f"(assert (forall ((x R)) (! (= (mul {name} x) (mul x {name})) :pattern ((mul {name} x)) :pattern ((mul x {name})))))"
+                f"(assert (forall ((x R)) (! (= (mul {name} x) (mul x {name})) :pattern ((mul {name} x)) :pattern "
+                f"((mul x {name})))))"
             )
         for other in types:
             if other.name in letter.commutes or (letter.diagonal and other.diagonal and letter.name < other.name):
