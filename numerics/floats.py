@@ -52,7 +52,7 @@ class Floats:
 
     def lift(self, array: Any) -> Any:
         """Floats of integers, fractions or floats, rounded to the dtype."""
-        if getattr(array, "dtype", None) == object:
+        if getattr(array, "dtype", None) == np.dtype(object):
             array = np.asarray(array).astype(np.float64)
         result = self.xp.asarray(array, dtype=self.dtype)
         if result.dtype != self.dtype:
@@ -128,7 +128,8 @@ def forward(
     Raises `ValueError` for missing, unknown or misshapen arrays.
     """
     given = {**generic_constants(network), **(constants or {})}
-    return _call(_compiled_forward(network, dtype), _checked(network, params), _checked_input(network, X), given)
+    made: Array = _call(_compiled_forward(network, dtype), _checked(network, params), _checked_input(network, X), given)
+    return made
 
 
 def parameter_jacobian(

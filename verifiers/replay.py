@@ -1497,7 +1497,7 @@ def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, expo
     free_tokens = net.causal or net.kind == "lightning" or not (net.rope or net.alibi)
     require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
     require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
-    require(base * unit <= core and (base or net.kind == "softmax"), "coordinates", "no such base")
+    require(base * unit <= core and (base > 0 or net.kind == "softmax"), "coordinates", "no such base")
 
     if net.kind == "softmax":
         one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
