@@ -72,7 +72,7 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
             if failed is None:
                 return {
                     "format": "neuromanifold-certificate", "version": 1, "spec": family.text,
-                    "claim": {"dimension": _listed(family, chart_polynomial(family)), "least": least},
+                    "claim": {"dimension": polynomial_text(family.names, chart_polynomial(family)), "least": least},
                     "prime": ring.p, "seed": seed,
                     "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
                     **sides,
@@ -179,18 +179,13 @@ def _interpolate(values: dict[tuple[int, ...], int], names: int) -> Polynomial:
     return {p: int(v) for p, v in table.items() if v}
 
 
-def _listed(family: Family, polynomial: Polynomial) -> list[list[Any]]:
-    terms = sorted(polynomial.items(), key=lambda t: (-sum(t[0]), tuple(-e for e in t[0])))
-    return [[c, {n: e for n, e in zip(family.names, powers, strict=True) if e}] for powers, c in terms]
-
-
-def polynomial_text(terms: list[list[Any]]) -> str:
-    """The polynomial of a claim as text: `4*k*n - 2*k^2`."""
-    pieces = []
-    for coefficient, powers in terms:
-        factors = [str(abs(coefficient))] if abs(coefficient) != 1 or not powers else []
-        factors += [n if e == 1 else f"{n}^{e}" for n, e in powers.items()]
-        sign = "-" if coefficient < 0 else "+"
-        pieces.append(f"{sign} {'*'.join(factors)}" if pieces else ("-" if coefficient < 0 else "") + "*".join(factors))
-    return " ".join(pieces) or "0"
-
+def polynomial_text(names: tuple[str, ...], polynomial: Polynomial) -> str:
+    """A polynomial as text, highest degree first: `48*h*k*n - 24*h*k^2`."""
+    pieces = ""
+    for powers, coefficient in sorted(polynomial.items(), key=lambda t: (-sum(t[0]), t[1] < 0, tuple(-e for e in t[0]))):
+        factors = [n if e == 1 else f"{n}^{e}" for n, e in zip(names, powers, strict=True) if e]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        sign = ("- " if coefficient < 0 else "+ ") if pieces else "-" * (coefficient < 0)
+        pieces += f"{' ' * bool(pieces)}{sign}{'*'.join(factors)}"
+    return pieces or "0"
