@@ -62,7 +62,7 @@ def parse(text: str) -> Network:
     found = parse_any(text)
     if isinstance(found, Family):
         names = ", ".join(found.names)
-        raise UnsupportedNetwork("family", f"{found.text!r} is a family ({names} free); give numbers for its sizes")
+        raise UnsupportedNetwork("family", f"{found.text!r} is a family ({names} free): ask oracle.family for it, or give numbers")
     return found
 
 

@@ -19,6 +19,8 @@ _HOME = {
     "Evidence": ".answer",
     "dimension": ".dimension",
     "explain": ".explain",
+    "family": ".family",
+    "FamilyAnswer": ".family",
     "verify": ".verify",
     "Network": "..numerics.network",
     "NetworkError": "..numerics.network",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .answer import Answer, Evidence
 from .console import styled
+from .family import FamilyAnswer
 
 WIDTH = 88
 COLOURS = {"proven": "green", "formula": "green", "numerical": "yellow", None: "red"}
@@ -103,3 +104,19 @@ def _recheck(answer: Answer, certificate: Path | None) -> list[str]:
     if certificate is None:
         return ["  recheck: add --certificate FILE, then: neuromanifold verify FILE"]
     return [f"  recheck: neuromanifold verify {certificate}"]
+
+
+def render_family(answer: FamilyAnswer, certificate: Path | None = None) -> str:
+    """Return the text of a family's answer."""
+    lines = [styled(answer.spec, "bold"), ""]
+    value, label = answer.dimension or "unknown", answer.label or "undecided"
+    lines.append(_row("dimension", f"{styled(value, 'bold')}  {styled(label, COLOURS[answer.label])}"))
+    if answer.label:
+        lines.append(_row("for all", ", ".join(answer.conditions) or "sizes"))
+        lines += ["", *_wrapped("  ", "proven: one certificate implies the dimension of every member with these sizes.")]
+        where = f"{certificate}" if certificate else "FILE"
+        lines.append(f"  recheck: {'add --certificate FILE, then: ' * (certificate is None)}neuromanifold verify {where}")
+    else:
+        lines += _list("because", [answer.reason])
+        lines += ["", *_wrapped("  ", "undecided: no certificate is known for this family; ask for its members by numbers.")]
+    return "\n".join(line.rstrip() for line in lines)

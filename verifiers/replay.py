@@ -1523,7 +1523,7 @@ def chart_size(net: Network) -> int:
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
-MAX_MEMBERS = 20_000
+MAX_MEMBERS = 40_000
 MAX_DEGREE = 4
 
 

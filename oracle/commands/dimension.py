@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from ...numerics.notation import Family, parse_any
 from .. import console, exits, files
 from ..answer import LABELS, Answer
 
@@ -25,7 +26,7 @@ def dimension(
     Parameters
     ----------
     spec
-        A network in one line: "softmax d=10,10,10 a=2 t=3".
+        A network in one line: "softmax d=10,10,10 a=2 t=3", or a family with named sizes: "softmax d=n l=2 a=2 t=3".
     json
         Print one JSON object.
     require
@@ -39,13 +40,14 @@ def dimension(
     no_store
         Ask no store of earlier answers (this version has none).
     """
-    from ...numerics.notation import parse
     from ..asking import ask, check_limits
 
     check_limits(seed, timeout)
-    network = parse(spec)
+    network = parse_any(spec)
     if certificate is not None and (reason := files.why_unwritable(certificate)):
         raise exits.CommandError(f"--certificate {reason}")
+    if isinstance(network, Family):
+        return _family(network, json, require, certificate, seed)
     answer, interrupted = ask(network, seed, timeout)
     if certificate is not None and answer.certificate is not None:
         from ...verifiers.certificate import dumps
@@ -58,6 +60,22 @@ def dimension(
 
         console.result(render(answer, certificate))
     return exits.worst([exits.INTERRUPTED if interrupted else exits.HOLDS, *_shortfalls(answer, require, certificate)])
+
+
+def _family(family: Family, json: bool, require: str | None, certificate: Path | None, seed: int) -> int:
+    from ..family import family as ask_family
+    from ..render import render_family
+
+    answer = ask_family(family, seed=seed)
+    if certificate is not None and answer.certificate is not None:
+        from ...verifiers.certificate import dumps
+
+        files.write_whole(certificate, dumps(answer.certificate))
+    if json:
+        console.result_json(answer.to_json())
+    else:
+        console.result(render_family(answer, certificate))
+    return exits.UNDECIDED if answer.label is None and (require or certificate) else exits.HOLDS
 
 
 def _shortfalls(answer: Answer, require: str | None, certificate: Path | None) -> list[int]:

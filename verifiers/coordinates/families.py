@@ -27,7 +27,7 @@ from .certify import (
 )
 from .types import SetType, set_types
 
-MAX_MEMBERS = 20_000
+MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried
 DEGREE = 4  # of the chart's polynomial in each name, at most
 Polynomial = dict[tuple[int, ...], int]  # exponents, one a name, to coefficient

@@ -1,0 +1,85 @@
+"""Families: descriptions with named sizes, answered by one polynomial for all sizes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..numerics.network import NetworkError
+from ..numerics.notation import Family, parse_any
+
+
+@dataclass(frozen=True)
+class FamilyAnswer:
+    """The dimension of every member of a family that meets `conditions`: a polynomial in the names, or None with the reason.
+
+    `label` is `proven` (the certificate replays) or None. Sizes outside the conditions are not spoken of: ask for them by number.
+    """
+
+    spec: str
+    dimension: str | None
+    label: str | None
+    conditions: tuple[str, ...]
+    reason: str = ""
+    certificate: dict[str, Any] | None = field(default=None, repr=False)
+    seconds: float = field(default=0.0, compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `dimension --json` for a family; the certificate is not part of it."""
+        return {
+            "schema": 1, "spec": self.spec, "dimension": self.dimension, "label": self.label,
+            "conditions": list(self.conditions), "reason": self.reason, "seconds": round(self.seconds, 6),
+        }  # fmt: skip
+
+
+def family(asked: str | Family, *, seed: int = 0) -> FamilyAnswer:
+    """The dimension of all members of a family at once, such as `softmax d=n l=2 a=2 t=3`.
+
+    Guaranteed, where there is an answer: every member that meets the conditions has the dimension that the polynomial gives.
+    Not guaranteed: that the formula fails elsewhere. Raises `NetworkError` for text that is no family.
+    """
+    started = time.monotonic()
+    found = parse_any(asked) if isinstance(asked, str) else asked
+    if not isinstance(found, Family):
+        raise NetworkError(f"{asked!r} has no named sizes: ask for its dimension, or name a size, as in d=n")
+    from ..verifiers.coordinates.certify import NotCovered
+    from ..verifiers.coordinates.families import family_certificate
+
+    try:
+        certificate = family_certificate(found, seed)
+    except NotCovered as reason:
+        return FamilyAnswer(found.text, None, None, (), str(reason), None, time.monotonic() - started)
+    claim = certificate["claim"]
+    conditions = _conditions(found, claim["least"], certificate["lower"]["base"])
+    seconds = time.monotonic() - started
+    return FamilyAnswer(found.text, claim["dimension"], "proven", conditions, "", certificate, seconds)
+
+
+def _conditions(found: Family, least: int, base: int) -> tuple[str, ...]:
+    """The conditions of a coordinate certificate in the family's own names, those that always hold left out."""
+    f = found.fields
+    unit = 2 if "rope" in found.text.split() else 1
+    d = [str(v) for v in (f["d"] * (int(f["l"][0]) + 1) if len(f["d"]) == 1 else f["d"])]
+    a = [str(v) for v in (f["a"] * (len(d) - 1) if len(f["a"]) == 1 else f["a"])]
+    core = d[1] if len(d) > 2 else f"min({d[0]}, {d[1]})" if d[0] != d[1] else d[0]
+    said = [f"{name} >= {least}" for name in found.names if least > 1]
+    said += [f"{v} = {core}" for v in d[1:-1] if v != core]
+    said += [f"{core} <= {v}" for v in (d[0], d[-1]) if v != core and len(d) > 2]
+    said.append(f"{core} >= {max(2, base) * unit}")
+    if unit == 2:
+        said += [f"{v} even" for v in dict.fromkeys([*a, *d])]
+    if "dv" in f:
+        dv, groups = str(f["dv"][0]), str(f.get("kv", f.get("heads", (1,)))[0])
+        row = a[0] if a[0] == dv else f"max({a[0]}, {dv})"
+        said.append(f"{groups}*{row} <= {d[0]}" if groups != "1" else f"{row} <= {d[0]}")
+    else:
+        said += [f"{x} <= {m}" for x, m in zip(a, d, strict=False) if x != m]
+    return tuple(c for c in dict.fromkeys(said) if not _always(c))
+
+
+def _always(condition: str) -> bool:
+    left, op, right = condition.partition(" ")[0], *condition.partition(" ")[2].partition(" ")[0::2]
+    if not (left.isdigit() and right.isdigit()):
+        return False
+    return int(left) <= int(right) if op == "<=" else int(left) >= int(right)
