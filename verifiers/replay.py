@@ -1664,6 +1664,7 @@ def chart_applies(net: Network, unit: int) -> int:
         require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
+            require(y.kv == 1 or y.a <= y.dv, "coordinates", "several groups need dv >= a")
             require(y.heads % y.kv == 0 and y.kv * reserved(y, unit) <= y.m, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")

@@ -72,6 +72,8 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
         return f"a={y.a} exceeds the width {y.m}" if y.a > y.m else None
     if not network.skip:
         return "dv is covered with skip only"
+    if y.kv > 1 and y.dv < y.a:
+        return f"several groups need dv >= a, not dv={y.dv} and a={y.a}"
     w = block_width(network, y)
     return f"kv * max(a, dv) = {y.kv * w} exceeds the width {y.m}: the blocks overlap" if y.kv * w > y.m else None
 
