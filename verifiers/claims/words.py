@@ -174,7 +174,9 @@ def ring_query(subject: Words, tree: Tree) -> str:
                 ]
     units: set[str] = set()
     for left, right in subject.relations:
-        if parse(right) == IDENTITY:  # the identity of one dimension is an idempotent of the ring, not its one
+        scalars = {letter.name for letter in types if (letter.rows, letter.columns) == ("1", "1")}
+        if parse(right) == IDENTITY and not letters(parse(left)) <= scalars:
+            # The identity of one dimension is an idempotent of the ring, not its one.
             dimension = _columns(subject, parse(left))
             if dimension not in units:
                 units.add(dimension)
