@@ -224,7 +224,7 @@ CLAIMS = (
         "For a >= d the product wording holds on the grid",
         "a >= d: where rank A * rank V <= 1 the spans (at generic points of the stratum) exceed the dimension, "
         "singular; where "
-        "it is at least 2 the rank is the dimension at every point tried, and PROOFS section 8 makes these regular.",
+        "it is at least 2 the rank is the dimension at every point tried, and PROOFS section 10 makes these regular.",
         "d = 2, 3, d' = 1, 2, a >= d",
         SOURCE,
         (Check("rational ranks", table_rational, WIDE), Check("modular ranks", table_modular, WIDE)),
