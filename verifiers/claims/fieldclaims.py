@@ -6,7 +6,7 @@ The words are written from MATH section 2, the motions of entries (`motions.py`,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..freealgebra import Letter
@@ -17,6 +17,37 @@ from .letters import letters
 from .model import Claim
 from .residuals import Entries, bound
 from .words import Words
+
+# Field of CERTIFICATES section 7 -> the claims that prove it, without the prefix `field-`.
+COVERS: Mapping[str, tuple[str, ...]] = {
+    "gauge": ("gauge", "gauge-rope"),
+    "scaling": ("scaling", "scaling-rope"),
+    "head-scaling": ("head-scaling",),
+    "head-mix": ("head-mix",),
+    "group-sum": ("group-sum",),
+    "value-gauge": ("value-gauge",),
+    "hidden-basis": (
+        "hidden-basis-produce",
+        "hidden-basis-produce-values",
+        "hidden-basis-consume",
+        "hidden-basis-ffn",
+    ),
+    "key-bias": ("key-bias",),
+    "value-bias": ("value-bias",),
+    "value-bias-pair": ("value-bias-pair",),
+    "push": ("push-produce", "push-consume", "push-consume-softmax", "push-ffn"),
+    "dead-query": ("dead",),
+    "dead-key": ("dead",),
+    "symmetric-key": ("symmetric-key", "symmetric-rank-one"),
+    "symmetric-query": ("symmetric-query", "symmetric-rank-one"),
+    "ffn-scaling": ("ffn-scaling", "ffn-scaling-swiglu"),
+    "ffn-basis": ("ffn-basis",),
+    "gain": ("gain",),
+    "shift": ("shift", "shift-softmax"),
+    "centre": ("centre", "centre-softmax"),
+    "mlp-scaling": ("ffn-scaling",),
+    "mlp-basis": ("ffn-basis",),
+}
 
 SOURCE = "MATH section 2; CERTIFICATES section 7"
 

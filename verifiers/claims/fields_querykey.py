@@ -110,19 +110,23 @@ CLAIMS = (
     make(
         "symmetric-rank-one",
         "The same behind a rank-one layer",
-        "Lightning, t >= 2, no bias q or k, tokens x w_i on one ray: dK = b Q and dQ = b K for antisymmetric b.",
+        "Lightning, t >= 2, no bias q or k, tokens x w_i on one ray: dK = b Q and dQ = f K for antisymmetric b, f.",
         Entries(
-            bound(motions.under, partial(motions.rank_one, motions.symmetric_key)),
+            bound(motions.under, partial(motions.rank_one, motions.symmetric_both)),
             (light(a=2, t=2), light(a=2, t=2, causal=True)),
         ),
-        Words(letters(ANTISYMMETRIC, *RAYS), motion={"K": "b Q"}, still=(RANK_ONE,), optional=("O",)),
+        Words(
+            letters(ANTISYMMETRIC, Letter("f", "a", "a", symmetry=-1), *RAYS),
+            motion={"K": "b Q", "Q": "f K"},
+            still=(RANK_ONE,),
+            optional=("O",),
+        ),
         ring=False,
     ),
     make(
         "key-null",
         "Null directions of the keys",
-        "For n with n' K = 0 and n' bk = 0 for the group (no rope): dQ_h = n c' for each head alone; likewise with "
-        "Q, K exchanged.",
+        "For n with n' K = 0 and n' bk = 0 for the group (no rope): dQ_h = n c' for each head alone.",
         on(motions.key_null, light(a=2, bias="k"), soft(a=2, bias="kqv")),
         Words(
             letters(Letter("n", "a", "1"), Letter("c", "d", "1")),

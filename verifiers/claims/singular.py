@@ -228,6 +228,7 @@ CLAIMS = (
         "d = 2, 3, d' = 1, 2, a >= d",
         SOURCE,
         (Check("rational ranks", table_rational, WIDE), Check("modular ranks", table_modular, WIDE)),
+        quick=False,
     ),
     _wrong(
         "only-small-product",
