@@ -2,8 +2,8 @@
 them.
 
 Each function takes a source, a shape and the layer's tables (which it may replace where a field holds on a subset
-only) and
-returns a `Motion`. They are written from MATH and CERTIFICATES section 7, apart from the words in `table.py`.
+only) and returns a `Motion`. They are written from MATH and CERTIFICATES section 7, apart from the words in
+`table.py`.
 """
 
 from __future__ import annotations
