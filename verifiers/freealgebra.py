@@ -1,21 +1,16 @@
 """The free algebra with involution: polynomials in matrix letters of unknown size, with types.
 
 A letter stands for a matrix of `rows` x `columns`, both *names* of dimensions ("d", "a", "t"; "1" is literally one).
-A word is a
-product of letters and transposed letters whose inner dimensions agree, a polynomial an integer combination of words
-of one
-type. `Algebra.vanishes` expands a formula (see `claims/formula.py` for the grammar) and brings it to a normal form.
+A word is a product of letters and transposed letters whose inner dimensions agree, a polynomial an integer
+combination of words of one type. `Algebra.vanishes` expands a formula (see `claims/formula.py` for the grammar) and
+brings it to a normal form.
 
 Guarantee: if it vanishes, the formula is zero for all sizes, all real matrices of the stated types, that satisfy the
-stated
-relations. Rules used, each tied to a type: a diagonal or symmetric letter is its own transpose, an antisymmetric one
-minus
-it; diagonal letters of one dimension commute; letters listed in `commutes` commute, and so do their transposes; a
-word is a
-scalar exactly where the dimension is literally "1", and there it is central and equal to its transpose; a stated
-relation
-may be used in any place, and transposed.
-Not guaranteed: the converse. A polynomial that does not vanish here may vanish at small sizes, and proves nothing.
+stated relations. Rules used, each tied to a type: a diagonal or symmetric letter is its own transpose, an
+antisymmetric one minus it; diagonal letters of one dimension commute; letters listed in `commutes` commute, and so do
+their transposes; a word is a scalar exactly where the dimension is literally "1", and there it is central and equal
+to its transpose; a stated relation may be used in any place, and transposed. Not guaranteed: the converse. A
+polynomial that does not vanish here may vanish at small sizes, and proves nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +38,7 @@ class Letter:
     with.
 
     `commutes` is read for both letters and both transposes: e R = R e, e R' = R' e, and so on. That holds when R is
-    orthogonal,
-    as rotations are, and e commutes with it.
+    orthogonal, as rotations are, and e commutes with it.
     """
 
     name: str

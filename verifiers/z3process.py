@@ -1,12 +1,10 @@
 """One Z3 query in one fresh process: SMT-LIB text in, `sat`, `unsat` or `unknown` and a rational model out.
 
 Guarantee: the call returns within the limit plus two seconds; a solver that hangs, crashes, is killed or runs out of
-memory
-gives `unknown` with the reason, never an exception and never a verdict. The child is the leader of a session of its
-own,
-limited in memory and processor time, and its whole process group is killed at the end.
-Not guaranteed: that Z3 is right. A `sat` is only as good as its model, which callers check in exact rationals; no claim
-rests on a single `unsat` (see PROOFS.md).
+memory gives `unknown` with the reason, never an exception and never a verdict. The child is the leader of a session
+of its own, limited in memory and processor time, and its whole process group is killed at the end. Not guaranteed:
+that Z3 is right. A `sat` is only as good as its model, which callers check in exact rationals; no claim rests on a
+single `unsat` (see PROOFS.md).
 """
 
 from __future__ import annotations
@@ -29,8 +27,7 @@ MEMORY_BYTES = 3 << 30
 OUTPUT_LIMIT = 1 << 20
 
 # The child imports z3 only after its limits are set. Only rational values of constants are handed back: an algebraic
-# number
-# or a function has no exact check here, so a model with one is reported as incomplete.
+# number or a function has no exact check here, so a model with one is reported as incomplete.
 _CHILD = """
 import json, resource, sys
 memory, seconds = int(sys.argv[1]), int(sys.argv[2])

@@ -4,9 +4,11 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from neuromanifold.verifiers.claims import catalogue, prove
+from neuromanifold.verifiers.claims.fieldclaims import COVERS
 from neuromanifold.verifiers.claims.model import FAMILIES, Check, Claim, RouteResult, Verdict, combine, run_claim
 
 CLAIMS = catalogue()
@@ -32,6 +34,17 @@ def test_every_claim_states_scope_source_and_two_families():
 
 def test_at_most_one_in_ten_is_open():
     assert 10 * sum(claim.expect == "unknown" for claim in CLAIMS) <= len(CLAIMS)
+
+
+def test_every_field_of_the_certificate_table_is_covered():
+    text = (Path(__file__).parents[2] / "verifiers" / "CERTIFICATES.md").read_text(encoding="utf-8")
+    table = text.split("| field | variable |")[1].split("\n\n")[0]
+    cells = [re.sub(r"\([^)]*\)", "", line.split("|")[1]) for line in table.splitlines()[2:]]
+    fields = {name for cell in cells for name in re.findall(r"`([a-z-]+)`", cell)}
+    assert len(fields) >= 20
+    assert fields == set(COVERS)
+    ids = {claim.id for claim in CLAIMS}
+    assert all(f"field-{name}" in ids for names in COVERS.values() for name in names)
 
 
 def check(claim):

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from . import failures, fiberclaims, identities, singular, symmetries
+from . import failures, fiberclaims, fields_querykey, fields_rest, fields_values, identities, singular
 from .model import Claim, Outcome, run_claim
 
 
 @cache
 def catalogue() -> tuple[Claim, ...]:
     """Return every claim, in the order in which they are run. Cheap: no solver is loaded."""
-    claims = (*identities.CLAIMS, *symmetries.CLAIMS, *failures.CLAIMS, *fiberclaims.CLAIMS, *singular.CLAIMS)
+    claims = (
+        *identities.CLAIMS,
+        *fields_querykey.CLAIMS,
+        *fields_values.CLAIMS,
+        *fields_rest.CLAIMS,
+        *failures.CLAIMS,
+        *fiberclaims.CLAIMS,
+        *singular.CLAIMS,
+    )
     names = [claim.id for claim in claims]
     if len(set(names)) != len(names):
         raise ValueError("two claims with one id")

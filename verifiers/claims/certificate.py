@@ -1,11 +1,10 @@
 """Ideal-membership certificates for lemmas: identities that anyone can expand.
 
 For a coincidence pattern of a lemma (see `lemmas.py`) a certificate is an exponent k and a list of pairs (cofactor,
-equation) with
-sum of cofactor * equation = (product of the denied polynomials)^k. If all equations are zero the product is zero, so
-one of
-the denied polynomials is: over every field of characteristic other than 2, for vectors of every length.
-The certificates are data (`certificates.json`); nothing in the file is believed except as numbers to expand.
+equation) with sum of cofactor * equation = (product of the denied polynomials)^k. If all equations are zero the
+product is zero, so one of the denied polynomials is: over every field of characteristic other than 2, for vectors of
+every length. The certificates are data (`certificates.json`); nothing in the file is believed except as numbers to
+expand.
 """
 
 from __future__ import annotations

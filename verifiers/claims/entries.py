@@ -1,10 +1,9 @@
 """One attention layer, entry by entry, over any commutative ring: the layer as oracle/NOTATION.md states it, written
 by hand.
 
-Every number is a pair (value, motion), so the pass also gives the derivative along a motion of the parameters and
-the input.
-The exponentials of softmax are given from outside: units E with motion E * (motion of the score). Outputs are pairs
-(numerator, denominator), so no division happens. Shares nothing with the matrix words or with numerics.
+Every number is a pair (value, motion), so the pass also gives the derivative along a motion of the parameters and the
+input. The exponentials of softmax are given from outside: units E with motion E * (motion of the score). Outputs are
+pairs (numerator, denominator), so no division happens. Shares nothing with the matrix words or with numerics.
 """
 
 from __future__ import annotations
@@ -133,8 +132,7 @@ def layer(
     """Return the layer's output (n x t) as fractions (numerator, denominator).
 
     `x` is the input stream (d x t). `constant` makes ring elements of integers. `turn` is (cos, sin) of the angle of
-    one step,
-    the same for all planes, with rope; cos^2 + sin^2 = 1 is nowhere used.
+    one step, the same for all planes, with rope; cos^2 + sin^2 = 1 is nowhere used.
     """
     one, zero = Dual(constant(1), constant(0)), Dual(constant(0), constant(0))
     read = x

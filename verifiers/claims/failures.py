@@ -1,8 +1,7 @@
 """Well-known wrong statements, kept with an exact counterexample: what a mechanism breaks.
 
 Each is expected to be refuted. A counterexample is a network with integer (or integer multiples of log 2) parameters
-and an
-input, at which the two sides, or the derivative along the field, differ exactly.
+and an input, at which the two sides, or the derivative along the field, differ exactly.
 """
 
 from __future__ import annotations

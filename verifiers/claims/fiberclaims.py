@@ -67,6 +67,7 @@ CLAIMS = (
             Check("z3 reals", routes.by_z3_blocks, ((2, 1), (2, 2), (3, 1), (3, 2))),
             Check("certificate", routes.by_certified_argument, THEOREM),
         ),
+        quick=False,
     ),
     Claim(
         "single-layer-tensor",

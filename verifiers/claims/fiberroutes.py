@@ -13,10 +13,9 @@ from .lemmas import by_z3
 from .model import Deadline, Verdict
 
 # The assembled argument. Two cells (row, column) of the equations v_r * a_c = w_r * b_c: x = (r, c), y = (r', c'),
-# and the
-# corners u = (r, c'), z = (r', c). S: straight, v (x) a = w (x) b. C: crossed, v (x) a = b (x) w. N: column c' is
-# not zero.
-# If x is not straight and y is not crossed there is a contradiction: so all cells are straight, or all are crossed.
+# and the corners u = (r, c'), z = (r', c). S: straight, v (x) a = w (x) b. C: crossed, v (x) a = b (x) w. N: column
+# c' is not zero. If x is not straight and y is not crossed there is a contradiction: so all cells are straight, or
+# all are crossed.
 CELLS = "xyuz"
 _SAME_COLUMN = (("x", "z"), ("y", "u"))
 _SAME_ROW = (("x", "u"), ("y", "z"))
@@ -155,8 +154,7 @@ _Cell = tuple[int, int, str]  # row, column, state: "S" straight only, "C" cross
 
 def block_query(d: int, cells: tuple[_Cell, ...], minor: str = "") -> str:
     """Return the SMT-LIB text: cells in these states over d coordinates; `minor` V or A has a non-zero minor of size
-    two,
-    and the one row of V, or column of A, that meets it is not zero.
+    two, and the one row of V, or column of A, that meets it is not zero.
     """
 
     def equation(r: int, c: int, p: int, q: int, way: str) -> str:
@@ -186,11 +184,9 @@ def by_z3_blocks(subject: tuple[tuple[int, int], ...], deadline: Deadline) -> Ve
     """Decide sizes (d, d') from blocks of two rows and columns, given that every cell is straight or crossed (lemma
     pair).
 
-    A straight-only and a crossed-only cell cannot share a row, nor a column, nor lie across from each other when
-    both corners
-    are of both kinds. So all cells are straight, a rescaling; or all are crossed, and then no minor of V or A (with
-    a column,
-    a row that is not zero) is non-zero.
+    A straight-only and a crossed-only cell cannot share a row, nor a column, nor lie across from each other when both
+    corners are of both kinds. So all cells are straight, a rescaling; or all are crossed, and then no minor of V or A
+    (with a column, a row that is not zero) is non-zero.
     """
     count = 0
     for d, n in subject:

@@ -1,7 +1,7 @@
-"""The lemmas behind the single-layer fiber theorem. What they say together is proved in PROOFS.md, section 5.
+"""The lemmas behind the single-layer fiber theorem. What they say together is proved in PROOFS.md, section 8.
 
-Vectors v, w are rows of V, W; a, b, columns of A, B; `v.i a.j + v.j a.i` is the entry (i, j) of twice their
-symmetric product.
+Vectors v, w are rows of V, W; a, b, columns of A, B; `v.i a.j + v.j a.i` is the entry (i, j) of twice their symmetric
+product.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Finite symmetries and identities: two parameter settings, entry by entry, that must give the same outputs.
 
 A setting is a dictionary of tables. Where a claim needs an inverse, the free entries are chosen so that none is
-taken: with
-K = G' L and L free, the transformed key matrix G^-T K is L.
+taken: with K = G' L and L free, the transformed key matrix G^-T K is L.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ def same(setting: Setting, source: Source, shape: Shape, order: tuple[int, ...] 
     """Return the residuals of "both settings give the same output", numerators cross-multiplied.
 
     With formal exponentials head h of the second setting takes those of head order[h] (h if not given) of the first,
-    and the
-    residuals ask that their scores agree up to a constant per query, which makes that right.
+    and the residuals ask that their scores agree up to a constant per query, which makes that right.
     """
     x = table(source, "x", shape.d, shape.t)
     turn = (source.new("cos"), source.new("sin")) if shape.rope else None

@@ -2,8 +2,7 @@
 
 Letters are names; juxtaposition multiplies, `'` transposes, `+` and `-` add, integers are coefficients, `0` is zero.
 A tree is a nested tuple: ("letter", name), ("number", n), ("times", a, b), ("plus", a, b), ("minus", a),
-("transpose", a).
-The tree is what a claim states. The routes read it in different ways and share nothing else.
+("transpose", a). The tree is what a claim states. The routes read it in different ways and share nothing else.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ def _swapped(setting: finite.Setting) -> Residuals:
 
 
 _TURN = {"Q": "G Q", "bq": "G bq", "K": "H K", "bk": "H bk"}
-_SCALE = {"V": "c V", "bv": "c bv", "K": "r K", "bk": "r bk"}
 _SECOND = (Letter("Qh", "a", "d"), Letter("Kh", "a", "d"), Letter("Vh", "v", "d"), Letter("Oh", "n", "v"))
 _TWO = "(O V x) ((K x)' (Q z)) + (Oh Vh x) ((Kh x)' (Qh z))"
 _SWAP = "(Oh Vh x) ((Kh x)' (Qh z)) + (O V x) ((K x)' (Q z))"
@@ -94,7 +93,7 @@ CLAIMS = (
         "rescaling-finite",
         "Attention/value rescaling",
         "V -> c V, K -> K / c (biases along) leaves every lightning layer, skip connection or not, for each c other "
-        "than 0.",
+        "than 0; w is any query.",
         "all sizes",
         f"{PAPER}; MATH section 2",
         both(
@@ -104,10 +103,10 @@ CLAIMS = (
                 Shape("lightning", a=1, t=3, causal=True),
             ),
             Words(
-                letters(Letter("c", "1", "1"), Letter("r", "1", "1")),
-                equal=((_put(LIGHT, **_SCALE), LIGHT),),
+                letters(Letter("c", "1", "1"), Letter("r", "1", "1"), Letter("w", "a", "1")),
+                equal=(("(O (c V x + c bv)) ((r K x + r bk)' w)", "(O (V x + bv)) ((K x + bk)' w)"),),
                 relations=(("c r", "1"),),
-                optional=(*BIASES, "O"),
+                optional=("bk", "bv", "O"),
             ),
         ),
     ),

@@ -1,13 +1,11 @@
 """Lemmas about vectors of any length, decided on the few coordinates they name: the small-model step.
 
 A lemma is universal: hypotheses are polynomial equations that hold for *all* values of their index letters, the
-denied conclusion
-says that some polynomials at *witness* indices are not zero. If it fails for vectors of any length, restricting all
-vectors to
-the witness coordinates keeps every hypothesis (an equation at indices among the witnesses) and every inequality. So
-the lemma
-holds for all lengths iff it holds for each way in which witnesses may coincide, with that few coordinates. `models`
-lists them.
+denied conclusion says that some polynomials at *witness* indices are not zero. If it fails for vectors of some
+length, restricting all vectors to the witness coordinates keeps every hypothesis (an equation at indices among the
+witnesses) and every inequality; where witnesses coincide, a coordinate may be repeated. So the lemma holds for all
+lengths iff it holds with one coordinate for each witness (`widest`). `models` lists all ways in which witnesses may
+coincide; certificates are kept for each of them.
 """
 
 from __future__ import annotations
@@ -30,9 +28,8 @@ Sparse = dict[tuple[str, ...], Fraction]
 class Lemma:
     """`hypotheses`: polynomials, zero for all values of their indices. `denied`: polynomials at witnesses, none zero.
 
-    Polynomials are text: sums of products, `v.p a.q + v.q a.p`; a name without a dot is a scalar. `witnesses` are
-    the indices
-    of the denied part.
+    Polynomials are text: sums of products, `v.p a.q + v.q a.p`; a name without a dot is a scalar. `witnesses` are the
+    indices of the denied part.
     """
 
     hypotheses: tuple[str, ...]
@@ -101,6 +98,12 @@ def models(lemma: Lemma) -> Iterator[Model]:
             yield Model(pattern, tuple(equations), nonzero)
 
 
+def widest(lemma: Lemma) -> Model:
+    """Return the model in which all witnesses differ: the lemma holds iff this one is contradictory."""
+    places = {name: k for k, name in enumerate(lemma.witnesses)}
+    return next(model for model in models(lemma) if model.pattern == tuple(places.values()))
+
+
 def variables(model: Model) -> list[str]:
     """Return the variables of a model in a fixed order."""
     return sorted({name for poly in (*model.equations, *model.nonzero) for key in poly for name in key})
@@ -140,28 +143,25 @@ def satisfied(model: Model, point: Mapping[str, Fraction]) -> bool:
 
 
 def by_z3(subject: tuple[Lemma, ...], deadline: Deadline) -> Verdict:
-    """Decide every pattern of every lemma with Z3 (over the reals).
+    """Decide every lemma with Z3 (over the reals), on one coordinate for each witness.
 
     A model is checked in exact rationals before it is shown.
     """
-    count, largest = 0, 0
+    largest = 0
     for lemma in subject:
-        for model in models(lemma):
-            reply = solve(query(model), deadline.left())
-            if reply.status == "sat":
-                point = {name: reply.model.get(name, Fraction(0)) for name in variables(model)}
-                if not satisfied(model, point):
-                    return Verdict(
-                        "unknown", f"pattern {model.pattern}: Z3 has a model that is not rational or not right"
-                    )
-                return Verdict("refuted", f"a model with pattern {model.pattern}", _shown(point))
-            if reply.status == "unknown":
-                return Verdict("unknown", f"pattern {model.pattern}: {reply.reason}")
-            count += 1
-            largest = max(largest, len(set(model.pattern)))
-    if not count:
+        model = widest(lemma)
+        reply = solve(query(model), deadline.left())
+        if reply.status == "sat":
+            point = {name: reply.model.get(name, Fraction(0)) for name in variables(model)}
+            if not satisfied(model, point):
+                return Verdict("unknown", "Z3 has a model that is not rational or not right")
+            return Verdict("refuted", f"a model with {len(model.pattern)} coordinates", _shown(point))
+        if reply.status == "unknown":
+            return Verdict("unknown", f"{len(model.pattern)} coordinates: {reply.reason}")
+        largest = max(largest, len(model.pattern))
+    if not subject:
         return Verdict("unknown", "nothing to ask")
-    return Verdict("proved", f"{count} queries over at most {largest} coordinates unsatisfiable")
+    return Verdict("proved", f"{len(subject)} queries over at most {largest} coordinates unsatisfiable")
 
 
 def _shown(point: Mapping[str, Fraction]) -> dict[str, Any]:

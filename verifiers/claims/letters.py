@@ -8,10 +8,9 @@ said.
     mixed   (O (V X + bv o')) p + bo                    a softmax layer at one query, weights p, o the all-ones
     column, o' p = 1
 
-A layer is a sum of `light` over keys, heads; or of `mixed` over heads with weights that depend on `differ` only. So
-a field that
-leaves `light`, or `differ` and (weights fixed) `mixed`, leaves the layer, for every input, mask, window and alibi
-slope.
+A layer is a sum of `light` over keys, heads; or of `mixed` over heads with weights that depend on `differ` only. So a
+field that leaves `light`, or `differ` and (weights fixed) `mixed`, leaves the layer, for every input, mask, window
+and alibi slope.
 """
 
 from __future__ import annotations

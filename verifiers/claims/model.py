@@ -82,8 +82,7 @@ class Claim:
     """A statement with the routes that check it.
 
     `expect` is the status it should end with: "refuted" marks a well-known wrong statement, kept with its
-    counterexample;
-    "unknown" an open one. `quick` claims take a few seconds each.
+    counterexample; "unknown" an open one. `quick` claims take a few seconds each.
     """
 
     id: str
@@ -140,8 +139,8 @@ class Outcome:
 def combine(routes: tuple[RouteResult, ...]) -> Status:
     """Return the status that the routes imply.
 
-    `proved`: every route that ran proved it, and they belong to at least two families. `refuted`: a route has a checked
-    counterexample and none proved the statement. Anything else, a disagreement too, is `unknown`.
+    `proved`: every route that ran proved it, and they belong to at least two families. `refuted`: a route has a
+    checked counterexample and none proved the statement. Anything else, a disagreement too, is `unknown`.
     """
     verdicts = {route.verdict for route in routes}
     if verdicts == {"proved"}:

@@ -2,8 +2,8 @@
 them.
 
 Each function takes a source, a shape and the layer's tables (which it may replace where a field holds on a subset
-only) and
-returns a `Motion`. They are written from MATH and CERTIFICATES section 7, apart from the words in `table.py`.
+only) and returns a `Motion`. They are written from MATH and CERTIFICATES section 7, apart from the words in
+`table.py`.
 """
 
 from __future__ import annotations
@@ -241,14 +241,20 @@ def symmetric_query(source: Source, shape: Shape, tables: Tables) -> Motion:
     )
 
 
+def symmetric_both(source: Source, shape: Shape, tables: Tables) -> Motion:
+    """K moves by b Q and Q by f K, b and f antisymmetric."""
+    b, f = _antisymmetric(source, shape.a), _antisymmetric(source, shape.a, "f")
+    return Motion({"K0": times(b, tables["Q0"]), "Q0": times(f, tables["K0"])})
+
+
 def rank_one(move: Mover, source: Source, shape: Shape, tables: Tables) -> Motion:
     """Apply `move` to a layer that reads a stream of rank one."""
     tables["x"] = times(table(source, "ray", shape.d, 1), table(source, "weight", 1, shape.t))
     return move(source, shape, tables)
 
 
-def _antisymmetric(source: Source, size: int) -> Table:
-    upper = {(i, j): source.new(f"b_{i}_{j}") for i in range(size) for j in range(i + 1, size)}
+def _antisymmetric(source: Source, size: int, name: str = "b") -> Table:
+    upper = {(i, j): source.new(f"{name}_{i}_{j}") for i in range(size) for j in range(i + 1, size)}
     zero = source.constant(0)
     return [[upper[i, j] if i < j else -upper[j, i] if j < i else zero for j in range(size)] for i in range(size)]
 

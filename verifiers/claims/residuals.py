@@ -1,8 +1,8 @@
 """Routes that read a layer entry by entry: sympy polynomials, Z3 reals, and exact rational counterexamples.
 
 A subject names a function that returns *residuals*, ring elements that are zero iff the claim holds at that size. It
-draws its
-free entries from a source; the sources differ: polynomial generators (sympy), constants of Z3, random small integers.
+draws its free entries from a source; the sources differ: polynomial generators (sympy), constants of Z3, random small
+integers.
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ class _Polynomials:
 def by_sympy(subject: Entries, deadline: Deadline) -> Verdict:
     """Expand every residual as a polynomial over Q. Proves at the stated sizes.
 
-    Treating exponentials as free generators is sound for a proof: an identity in free E holds for E = exp(score).
-    If a residual does not vanish, `by_rationals` looks for a counterexample.
+    Treating exponentials as free generators is sound for a proof: an identity in free E holds for E = exp(score). If
+    a residual does not vanish, `by_rationals` looks for a counterexample.
     """
     count = 0
     for shape in subject.shapes:
@@ -187,11 +187,9 @@ class _Numbers:
     2^(k'q).
 
     A motion of a score then carries the irrational factor log 2; `logarithm` stands for it. A residual is linear in
-    it, so
-    it vanishes iff it vanishes for both values 0 and 1.
-    Rotations turn by the angle of the triangle 3, 4, 5, which is no rational part of a full turn; entries are then
-    multiples
-    of 5, so that scores stay integers for up to five tokens.
+    it, so it vanishes iff it vanishes for both values 0 and 1. Rotations turn by the angle of the triangle 3, 4, 5,
+    which is no rational part of a full turn; entries are then multiples of 5, so that scores stay integers for up to
+    five tokens.
     """
 
     formal = False

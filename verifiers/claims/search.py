@@ -4,8 +4,7 @@ file is checked.
     python -m neuromanifold.verifiers.claims.search > verifiers/claims/certificates.json
 
 All polynomials of the lemmas are homogeneous in each coordinate and under the scalings of their vectors, so only
-cofactors of
-one multidegree are tried. Elimination is modulo a prime, small coefficients are lifted to the rationals.
+cofactors of one multidegree are tried. Elimination is modulo a prime, small coefficients are lifted to the rationals.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Singular points of one lightning layer's neuromanifold (t >= 2): spans of tangent images over one fiber, by exact
 ranks.
 
-The layer is the tensor T_rpqc = V_rp A_qc + V_rq A_pc, A = K'Q. Every Jacobian image at a parameter of the fiber
-over T lies in
-the Zariski tangent space of the closure at T; so a span of several of them larger than the dimension proves T
-singular. The
-dimension is 2 a d + d d' - a^2 - 1 with a = min(a, d): fiber-single, fiber-query-key and one regular point give it.
+The layer is the tensor T_rpqc = V_rp A_qc + V_rq A_pc, A = K'Q. Every Jacobian image at a parameter of the fiber over
+T lies in the Zariski tangent space of the closure at T; so a span of several of them larger than the dimension proves
+T singular. The dimension is 2 a d + d d' - a^2 - 1 with a = min(a, d): fiber-single, fiber-query-key and one regular
+point give it.
 """
 
 from __future__ import annotations
@@ -224,10 +223,11 @@ CLAIMS = (
         "For a >= d the product wording holds on the grid",
         "a >= d: where rank A * rank V <= 1 the spans (at generic points of the stratum) exceed the dimension, "
         "singular; where "
-        "it is at least 2 the rank is the dimension at every point tried, and PROOFS section 8 makes these regular.",
+        "it is at least 2 the rank is the dimension at every point tried, and PROOFS section 10 makes these regular.",
         "d = 2, 3, d' = 1, 2, a >= d",
         SOURCE,
         (Check("rational ranks", table_rational, WIDE), Check("modular ranks", table_modular, WIDE)),
+        quick=False,
     ),
     _wrong(
         "only-small-product",

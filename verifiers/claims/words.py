@@ -2,10 +2,9 @@
 sizes.
 
 `still`: formulas that must not move under `motion`. `moves`: formulas with the motion they must have. `equal`: pairs
-of formulas
-that must agree. Letters in `optional` may be missing from a network: then a bias is zero, an output matrix the
-identity, and
-their motion is left out; the statement is checked for every combination in `present` (all combinations if empty).
+of formulas that must agree. Letters in `optional` may be missing from a network: then a bias is zero, an output
+matrix the identity, and their motion is left out; the statement is checked for every combination in `present` (all
+combinations if empty).
 """
 
 from __future__ import annotations
@@ -174,7 +173,9 @@ def ring_query(subject: Words, tree: Tree) -> str:
                 ]
     units: set[str] = set()
     for left, right in subject.relations:
-        if parse(right) == IDENTITY:  # the identity of one dimension is an idempotent of the ring, not its one
+        scalars = {letter.name for letter in types if (letter.rows, letter.columns) == ("1", "1")}
+        if parse(right) == IDENTITY and not letters(parse(left)) <= scalars:
+            # The identity of one dimension is an idempotent of the ring, not its one.
             dimension = _columns(subject, parse(left))
             if dimension not in units:
                 units.add(dimension)
@@ -223,8 +224,7 @@ def by_z3_ring(subject: Words, deadline: Deadline) -> Verdict:
     """Prove the identities of the largest network of the claim in every ring with involution (one uninterpreted sort).
 
     Matrices of all sizes are elements of one ring, that of endomorphisms of the sum of all spaces, so what holds in
-    every
-    such ring holds for all sizes. Only the choice with most optional letters is asked. Proves, refutes nothing.
+    every such ring holds for all sizes. Only the choice with most optional letters is asked. Proves, refutes nothing.
     """
     chosen, zero, _ = max(variants(subject), key=lambda item: len(item[0]))
     count = 0
