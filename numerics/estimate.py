@@ -95,7 +95,7 @@ class _Spectrum:
 
     @property
     def kept(self) -> float:
-        return float(self.values[self.rank - 1])
+        return float(self.values[self.rank - 1]) if self.rank else 0.0
 
     @property
     def gap(self) -> float:
@@ -135,16 +135,19 @@ def _trial(
         J = _scaled_jacobian(network, program, params, constants, X, backend)
         if not np.all(np.isfinite(J)):
             return spectrum, "the Jacobian overflows"
+        if not np.any(J):
+            return spectrum, "the Jacobian is zero"
         half = spectrum or _spectrum(J[: J.shape[0] // 2], inputs // 2)
         spectrum = _spectrum(J, inputs)
         if half.kept >= KEPT and spectrum.kept >= KEPT and half.rank == spectrum.rank:
             return _Spectrum(spectrum.values, spectrum.floor, inputs, True), ""
-    if spectrum is None or spectrum.kept >= KEPT:
-        return spectrum, f"the rank still grows at {count << (MAX_DOUBLINGS + 1)} inputs"
-    return spectrum, (
-        f"no gap: singular value {spectrum.rank} of {spectrum.inputs} inputs is {spectrum.kept:.1e} of the largest, "
-        f"between the floor {spectrum.floor:.1e} and {KEPT:.1e}"
-    )
+    for s in (spectrum, half):
+        if s.kept < KEPT:
+            return spectrum, (
+                f"no gap: singular value {s.rank} of {s.inputs} inputs is {s.kept:.1e} of the largest, "
+                f"between the floor {s.floor:.1e} and {KEPT:.1e}"
+            )
+    return spectrum, f"the rank still grows: {half.rank} with {half.inputs} inputs, {spectrum.rank} with {spectrum.inputs}"
 
 
 def _balance(program: Program, params: dict[str, Array], constants: dict[str, Array], X: Array) -> None:
@@ -196,4 +199,4 @@ def _scaled_jacobian(
 def _spectrum(J: Array, inputs: int) -> _Spectrum:
     values = np.linalg.svd(J, compute_uv=False)
     floor = max(J.shape) * EPSILON
-    return _Spectrum(values / values[0] if values[0] > 0 else values, floor, inputs)
+    return _Spectrum(values / max(float(values[0]), float(np.finfo(np.float64).tiny)), floor, inputs)
