@@ -52,7 +52,7 @@ class Floats:
 
     def lift(self, array: Any) -> Any:
         """Floats of integers, fractions or floats, rounded to the dtype."""
-        if getattr(array, "dtype", None) == object:
+        if getattr(array, "dtype", None) == np.dtype(object):
             array = np.asarray(array).astype(np.float64)
         result = self.xp.asarray(array, dtype=self.dtype)
         if result.dtype != self.dtype:

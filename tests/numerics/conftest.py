@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from neuromanifold.numerics.evaluate import evaluate
 from neuromanifold.numerics.forward import record
 from neuromanifold.numerics.network import Network, NetworkError

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import sympy
 import z3
-
 from neuromanifold.numerics.evaluate import evaluate, jacobian
 from neuromanifold.numerics.patterns import Patterns
 from neuromanifold.numerics.program import Program

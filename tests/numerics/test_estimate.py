@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from neuromanifold.numerics import estimate
 from neuromanifold.numerics.estimate import KEPT, estimate_rank
 from neuromanifold.numerics.notation import parse

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-
 from neuromanifold.numerics.evaluate import evaluate, jacobian
 from neuromanifold.numerics.floats import GELU, Floats, forward, generic_constants, parameter_jacobian, uniform
 from neuromanifold.numerics.forward import record

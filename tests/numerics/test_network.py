@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from neuromanifold.numerics.network import MAX_LAYERS, MAX_SIZE, Ffn, Network, NetworkError
 from neuromanifold.numerics.notation import parse
 

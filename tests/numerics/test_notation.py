@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from neuromanifold.numerics.network import NORMS, Ffn, Network, NetworkError, UnsupportedNetwork
 from neuromanifold.numerics.notation import MAX_TEXT, Family, NotationError, parse, parse_any
 
@@ -48,7 +47,8 @@ def test_round_trip_of_random_networks():
         letters = "qkvo" + "ud" * (ffn is not None)
         network = Network(
             kind, d, per_layer(2, 4), rng.randint(1, 5), heads, tuple(rng.choice([g for g in (1, 2, 4) if h % g == 0]) for h in heads),
-            dv=per_layer(1, 2, 3) if rng.random() < 0.4 else None, skip=skip, causal=causal, window=rng.randint(1, 6) if causal and rng.random() < 0.5 else None,
+            dv=per_layer(1, 2, 3) if rng.random() < 0.4 else None, skip=skip, causal=causal,
+            window=rng.randint(1, 6) if causal and rng.random() < 0.5 else None,
             rope=rng.random() < 0.3, alibi=kind == "softmax" and rng.random() < 0.3, bias="".join(rng.sample(letters, rng.randint(0, len(letters)))),
             norm=rng.choice(NORMS) if skip and rng.random() < 0.5 else None, ffn=ffn,
         )  # fmt: skip
@@ -129,23 +129,24 @@ def test_bad_text_names_its_column(text, column, message):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "column", "message"),
     [
-        ("lightning d=0,3 a=2 t=3", "d=0 is out of range: sizes are 1..1000000"),
-        ("lightning d=3,3 a=2 t=0", "t=0 is out of range"),
-        ("lightning d=3,3 a=2 t=999999999", "t=999999999 is out of range"),
-        ("lightning d=3,3 a=3 t=3 rope", "a=3 must be even (nearest: a=4)"),
-        ("lightning d=3,3 a=2 t=3 heads=4 kv=3", "heads=4 is not a multiple of kv=3"),
-        ("lightning d=3,2 a=2 t=3 skip", "skip needs equal widths, d=3,2 are not"),
-        ("lightning d=3,3 a=2 t=3 bias=u", "belong to ffn: add ffn=h:r"),
-        ("mlp d=3,3 a=2 r=2", "an mlp has no a"),
-        ("mlp d=3,3", "an mlp needs its power"),
-        ("lightning d=3,3 a=2 t=3 alibi", "alibi is defined for softmax only"),
+        ("lightning d=0,3 a=2 t=3", 11, "d=0 is out of range: sizes are 1..1000000"),
+        ("lightning d=3,3 a=2 t=0", 21, "t=0 is out of range"),
+        ("lightning d=3,3 a=2 t=999999999", 21, "t=999999999 is out of range"),
+        ("lightning d=3,3 a=3 t=3 rope", 17, "a=3 must be even (nearest: a=4)"),
+        ("lightning d=3,3 a=2 t=3 heads=4 kv=3", 33, "heads=4 is not a multiple of kv=3"),
+        ("lightning d=3,2 a=2 t=3 skip", 25, "skip needs equal widths, d=3,2 are not"),
+        ("lightning d=3,3 a=2 t=3 bias=u", 25, "belong to ffn: add ffn=h:r"),
+        ("mlp d=3,3 a=2 r=2", 11, "an mlp has no a"),
+        ("mlp d=3,3", 1, "an mlp needs its power"),
+        ("lightning d=3,3 a=2 t=3 alibi", 25, "alibi is defined for softmax only"),
     ],
 )
-def test_inconsistent_networks_say_what_is_valid(text, message):
-    with pytest.raises(NetworkError) as refusal:
+def test_inconsistent_networks_name_the_column_and_what_is_valid(text, column, message):
+    with pytest.raises(NotationError) as refusal:
         parse(text)
+    assert refusal.value.column == column
     assert message in str(refusal.value) and "\n" not in str(refusal.value)
 
 

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-
 from neuromanifold.numerics.forward import record
 from neuromanifold.numerics.notation import parse
 from neuromanifold.numerics.point import Point, words

@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from sympy.polys.matrices import DomainMatrix
-
 from neuromanifold.numerics.rank import BASE_COLUMNS, pivots, rank, self_test
 from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
+from sympy.polys.matrices import DomainMatrix
 
 RING = PrimeField()
 
