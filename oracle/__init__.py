@@ -9,6 +9,8 @@ Names are loaded on first use (PEP 562): importing this package loads neither nu
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import Any
 
 _HOME = {
@@ -24,6 +26,17 @@ _HOME = {
     "parse": "..numerics.notation",
 }
 __all__ = sorted(_HOME)
+
+
+class _Package(types.ModuleType):
+    """This package as a module in which `dimension` stays the function when the file `dimension.py` is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -9,13 +9,13 @@ from ..numerics.network import Network
 from .answer import Answer, Evidence, decide
 from .exits import CommandError
 
-MAX_SEED = 10**18  # certificates hold no longer integers
+MAX_SEED = 10**17  # certificates hold 18 digits, and a retry at another point adds to the seed
 
 
 def check_limits(seed: int, timeout: float | None) -> None:
     """Refuse seeds that no certificate can hold and timeouts that are no time."""
     if not 0 <= seed < MAX_SEED:
-        raise CommandError(f"--seed {seed} is out of range: 0 <= seed < 10^18")
+        raise CommandError(f"--seed {seed} is out of range: 0 <= seed < 10^17")
     if timeout is not None and not (math.isfinite(timeout) and timeout >= 0):
         raise CommandError(f"--timeout {timeout} is not a number of seconds: 0, 0.5, 60, ...")
 

@@ -45,14 +45,13 @@ def dimension(
 
         def tell(proof: Proof) -> None:
             if progress:
-                found = _proof_evidence(proof.lower, proof.upper, proof.network.parameters, proof.notes)
                 bounds = (proof.network.parameters, proof.lower, proof.upper)
-                progress(decide(str(proof.network), *bounds, found, certificate=proof.certificate))
+                progress(decide(str(proof.network), *bounds, _proof_evidence(proof), certificate=proof.certificate))
 
         proof = prove_bounds(network, seed, None if timeout is None else started + timeout, tell)
         lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
         certificate = proof.certificate
-        evidence += _proof_evidence(proof.lower, proof.upper, network.parameters, proof.notes)
+        evidence += _proof_evidence(proof)
     evidence += _theorem_evidence(network)
     if lower < upper and lower and not refusal:
         note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"
@@ -65,24 +64,35 @@ def dimension(
 
 def _unaffordable(network: Network, timeout: float | None) -> str | None:
     """Why no proof is tried, or None."""
+    budget = DEFAULT_BUDGET if timeout is None else timeout
+    if budget <= 0:
+        return "not tried: the budget is 0 s"
     from ..verifiers.cost import predict
 
-    budget = DEFAULT_BUDGET if timeout is None else timeout
     cost = predict(network)
-    if cost.seconds > budget or budget <= 0:
+    if cost.seconds > budget:
         return f"not tried: predicted {cost.seconds:.3g} s exceed the budget of {budget:g} s"
     if cost.memory > MEMORY_BUDGET:
         return f"not tried: predicted {cost.memory / 2**30:.3g} GiB exceed {MEMORY_BUDGET / 2**30:g} GiB"
     return None
 
 
-def _proof_evidence(lower: int, upper: int, parameters: int, notes: tuple[str, ...]) -> list[Evidence]:
+RULES = {
+    "minor": "a minor of the Jacobian that is not 0 mod p",
+    "coordinates": "a coordinate point: the block of each type of coordinate set has full column rank mod p",
+    "fields": "fields along which the function does not change",
+    "ambient": "a linear space that contains the functions",
+    "chart": "the free entries of a gauge-fixed chart",
+}
+
+
+def _proof_evidence(proof: Proof) -> list[Evidence]:
     found = []
-    if lower:
-        found.append(Evidence("lower", lower, "certificate", "proven", "non-zero minor of the Jacobian mod p"))
-    source = "symmetries and rewrites" if upper < parameters else "number of parameters"
-    found.append(Evidence("upper", upper, "certificate", "proven", source))
-    found += [Evidence("value", None, "certificate", "unused", "proof", note) for note in notes]
+    for side, value in (("lower", proof.lower), ("upper", proof.upper)):
+        rule = ((proof.certificate or {}).get(side) or {}).get("rule")
+        if rule:
+            found.append(Evidence(side, value, "certificate", "proven", RULES.get(rule, rule)))
+    found += [Evidence("value", None, "certificate", "unused", "proof", note) for note in proof.notes]
     return found
 
 

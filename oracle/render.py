@@ -9,7 +9,7 @@ from pathlib import Path
 from .answer import Answer, Evidence
 from .console import styled
 
-WIDTH = 100
+WIDTH = 88
 COLOURS = {"proven": "green", "formula": "green", "numerical": "yellow", None: "red"}
 MEANING = {
     "proven": "an exact lower and an exact upper bound meet, and a certificate implies both.",
@@ -27,9 +27,11 @@ def render(answer: Answer, certificate: Path | None = None) -> str:
     lines.append(_row("dimension", f"{styled(value, 'bold')}  {styled(label, COLOURS[answer.label])}"))
     lines.append(_row("proven", f"{answer.lower} <= dimension <= {answer.upper}{_gap(answer)}"))
     lines.append(_row("parameters", f"{answer.parameters}{_redundancy(answer)}"))
-    used = [e for e in answer.evidence if e.status != "unused"]
-    lines += _table("because", [_reason(e) for e in used])
-    lines += _table("not used", [_source(e) for e in answer.evidence if e.status == "unused"])
+    basis, others = _basis(answer)
+    lines += _table("because", [_reason(e, with_note=e in basis[-1:] and answer.label != "proven") for e in basis])
+    lines += _list("agrees", [_named(e) for e in others if e.value == answer.dimension])
+    lines += _list("but", [f"{_named(e)} says {e.value}" for e in others if e.value != answer.dimension])
+    lines += _table("not used", [f"{_short(e)}: {e.note}" for e in answer.evidence if e.status == "unused"])
     lines += ["", *_wrapped("  ", f"{label}: {MEANING[answer.label]}")]
     lines += _recheck(answer, certificate)
     return "\n".join(line.rstrip() for line in lines)
@@ -54,23 +56,41 @@ def _redundancy(answer: Answer) -> str:
     return f", of which {total} redundant" + (f": {parts}" if parts else "")
 
 
-def _reason(evidence: Evidence) -> str:
+def _basis(answer: Answer) -> tuple[list[Evidence], list[Evidence]]:
+    """Split the evidence into what the label rests on, strongest last, and what else names a value."""
+    bounds = [e for e in answer.evidence if e.side != "value"]
+    values = [e for e in answer.evidence if e.side == "value" and e.value is not None]
+    if answer.label in ("proven", None):
+        return bounds, values
+    wanted = [e for e in values if e.value == answer.dimension and (answer.label != "formula" or e.status == "proved")]
+    return bounds + wanted[:1], [e for e in values if e not in wanted[:1]]
+
+
+def _reason(evidence: Evidence, with_note: bool) -> str:
     relation = {"lower": ">=", "upper": "<=", "value": "="}[evidence.side]
-    claim = "" if evidence.value is None else f"{relation} {evidence.value}, {evidence.status}: "
-    return claim + _source(evidence)
+    source = _named(evidence) if evidence.side == "value" else evidence.source
+    return f"{relation} {evidence.value}: {source}" + (f"; {evidence.note}" if with_note and evidence.note else "")
 
 
-def _source(evidence: Evidence) -> str:
-    return f"{evidence.source} ({evidence.note})" if evidence.note else evidence.source
+def _named(evidence: Evidence) -> str:
+    return f"{_short(evidence)} ({evidence.status})"
+
+
+def _short(evidence: Evidence) -> str:
+    return evidence.source.split(" (")[0]  # without the citation, which `explain` and `theorems` give
 
 
 def _table(name: str, texts: list[str]) -> list[str]:
     lines = []
     for i, text in enumerate(texts):
-        first, *rest = textwrap.wrap(text, WIDTH - 14) or [""]
+        first, *rest = textwrap.wrap(text, WIDTH - 14, break_on_hyphens=False) or [""]
         lines.append(_row(name if i == 0 else "", first))
         lines += [_row("", "  " + line) for line in rest]
     return lines
+
+
+def _list(name: str, texts: list[str]) -> list[str]:
+    return _table(name, [", ".join(texts)] if texts else [])
 
 
 def _wrapped(indent: str, text: str) -> list[str]:
@@ -79,7 +99,7 @@ def _wrapped(indent: str, text: str) -> list[str]:
 
 def _recheck(answer: Answer, certificate: Path | None) -> list[str]:
     if answer.certificate is None:
-        return []
+        return [f'  more: neuromanifold explain "{answer.spec}"']
     if certificate is None:
         return ["  recheck: add --certificate FILE, then: neuromanifold verify FILE"]
     return [f"  recheck: neuromanifold verify {certificate}"]

@@ -271,19 +271,25 @@ ACTIVATIONS = ("silu", "gelu", "swiglu")
 
 
 def checked(net: Network) -> Network:
-    """Return `net` if it is a network of the notation and small enough to be replayed."""
+    """Return `net` if it is a network of the notation."""
     if net.kind != "mlp":
         for layer in net.layers:
             require(layer.kv <= layer.heads, "spec", "more key/value groups than heads")
             require(not net.skip or layer.m == layer.n, "spec", "skip needs equal widths")
             require(not net.rope or layer.a % 2 == 0, "spec", "rope needs even a")
-            require(layer.kv * net.t < 1 << 16, "caps", "too many groups times tokens")
         require(not net.window or net.causal, "spec", "window needs causal")
         require(not net.alibi or net.kind == "softmax", "spec", "alibi needs softmax")
         require(net.norm in ("", "rms", "layer"), "spec", f"unknown norm: {ascii(net.norm)[:30]}")
         require(not net.norm or net.skip, "spec", "norm needs skip")
         require(net.ffn or not net.bias & set("ud"), "spec", "bias u and d need ffn")
+    return net
+
+
+def affordable(net: Network) -> Network:
+    """Return `net` if it is small enough to be evaluated."""
+    if net.kind != "mlp":
         require(net.t <= MAX_TOKENS, "caps", f"more than {MAX_TOKENS} tokens")
+        require(all(y.kv * net.t < 1 << 16 for y in net.layers), "caps", "too many groups times tokens")
     require(parameters(net) <= MAX_PARAMETERS, "caps", f"more than {MAX_PARAMETERS} parameters")
     return net
 
@@ -1058,17 +1064,15 @@ class Motion(dict[int, int]):
         """d(target) += e source, for each name; the source is the target itself unless given."""
         for name, origin in zip(names.split(), (source or names).split(), strict=True):
             start, _, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
-            for r, c, value in e:
-                for x in range(columns):
-                    self.put(value * self.chart.flat[start + c * columns + x], i, name, k, r, x)
+            for (r, c, value), x in product(e, range(columns)):
+                self.put(value * self.chart.flat[start + c * columns + x], i, name, k, r, x)
 
     def right(self, e: Matrix, i: int, names: str, k: int, source: str = "", at: int = -1) -> None:
-        """d(target) += source e, for each name."""
+        """d(target) += source e, for each name; a vector is one column, so b -= W u is right by -u."""
         for name, origin in zip(names.split(), (source or names).split(), strict=True):
             start, rows, columns = self.chart.at.get((f"{i}.{origin}", k if at < 0 else at), (0, 0, 0))
-            for r, c, value in e:
-                for x in range(rows):
-                    self.put(value * self.chart.flat[start + x * columns + r], i, name, k, x, c)
+            for (r, c, value), x in product(e, range(rows)):
+                self.put(value * self.chart.flat[start + x * columns + r], i, name, k, x, c)
 
 
 Motions = Iterator[Motion]
@@ -1099,11 +1103,6 @@ def scaling(c: Chart, i: int, group: int) -> Motions:
     yield v
 
 
-def head_scaling(c: Chart, i: int, head: int) -> Motions:
-    """O up, scores of one head down."""
-    yield from head_pair(c, i, head, head)
-
-
 def head_mix(c: Chart, i: int, head: int, to: int) -> Motions:
     """O of one head takes from another head of the group what the other's queries give up."""
     layer = c.layer(i)
@@ -1113,7 +1112,7 @@ def head_mix(c: Chart, i: int, head: int, to: int) -> Motions:
 
 
 def head_pair(c: Chart, i: int, head: int, to: int) -> Motions:
-    """dO_head = O_to, dQ_to = -Q_head."""
+    """dO_head = O_to, dQ_to = -Q_head: y = sum_h O_h v P_h, and P_h is linear in Q_h; head = to is head-scaling."""
     layer, v = c.layer(i), Motion(c)
     need(c.net.kind == "lightning" and layer.dv, "mixing heads needs lightning with dv")
     v.left(scalar(layer.n), i, "O", head, "O", to)
@@ -1260,16 +1259,6 @@ def dead(c: Chart, i: int, names: str, k: int) -> Motions:
                 yield v
 
 
-def dead_query(c: Chart, i: int, head: int) -> Motions:
-    """See `dead`."""
-    return dead(c, i, "Q bq", head)
-
-
-def dead_key(c: Chart, i: int, group: int) -> Motions:
-    """See `dead`."""
-    return dead(c, i, "K bk", group)
-
-
 def symmetric(c: Chart, i: int, group: int, target: str, source: str) -> Motions:
     """Where keys and queries read parallel vectors, b antisymmetric changes no score: (b z)^T z = 0."""
     net, layer = c.net, c.layer(i)
@@ -1302,16 +1291,6 @@ def rank_one(net: Network, i: int) -> bool:
         if layer.n == 1 and keeps(j + 1):
             return True
     return False
-
-
-def symmetric_key(c: Chart, i: int, group: int) -> Motions:
-    """See `symmetric`."""
-    return symmetric(c, i, group, "K bk", "Q bq")
-
-
-def symmetric_query(c: Chart, i: int, group: int) -> Motions:
-    """See `symmetric`."""
-    return symmetric(c, i, group, "Q bq", "K bk")
 
 
 def ffn_scaling(c: Chart, i: int, unit: int) -> Motions:
@@ -1372,7 +1351,7 @@ def centre(c: Chart, i: int, after: str, to: str, k: int) -> Motions:
     need(c.net.norm == "layer", "centre needs norm=layer")
     reader = next((found for found in readers(c.net, i, after) if found[0] == to and found[2] == k), None)
     if reader is None:
-        raise ReplayError("field", f"centre: no block {k} of {to} reads the stream after {after}")
+        raise ReplayError("field", f"centre: no block {k} of {to[:20]} reads the stream after {after}")
     need(absorbs(c, i, reader), f"centre needs the bias of {to}")
     w = [1] * width
     for x, y in product(range(width), range(width)):
@@ -1408,7 +1387,7 @@ def mlp_basis(c: Chart, i: int) -> Motions:
 FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "gauge": (gauge, "group"),
     "scaling": (scaling, "group"),
-    "head-scaling": (head_scaling, "head"),
+    "head-scaling": (lambda c, i, head: head_pair(c, i, head, head), "head"),
     "head-mix": (head_mix, "head to"),
     "group-sum": (group_sum, "head"),
     "value-gauge": (value_gauge, "group"),
@@ -1417,10 +1396,10 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "value-bias": (value_bias, "group"),
     "value-bias-pair": (value_bias_pair, "group"),
     "push": (push, "after"),
-    "dead-query": (dead_query, "head"),
-    "dead-key": (dead_key, "group"),
-    "symmetric-key": (symmetric_key, "group"),
-    "symmetric-query": (symmetric_query, "group"),
+    "dead-query": (lambda c, i, head: dead(c, i, "Q bq", head), "head"),
+    "dead-key": (lambda c, i, group: dead(c, i, "K bk", group), "group"),
+    "symmetric-key": (lambda c, i, group: symmetric(c, i, group, "K bk", "Q bq"), "group"),
+    "symmetric-query": (lambda c, i, group: symmetric(c, i, group, "Q bq", "K bk"), "group"),
     "ffn-scaling": (ffn_scaling, "unit"),
     "ffn-basis": (ffn_basis, ""),
     "gain": (gain, "after"),
@@ -1469,6 +1448,231 @@ def check_fields(net: Network, source: Source, fields: Any) -> int:
             rows.append(packed.pack(vector))
             require(len(rows) ** 2 * len(chart.flat) <= MAX_WORK, "caps", "the fields cost too much")
     return packed.rank(rows)
+
+
+# -------------------------------------------------------------------------------------------------- coordinate points
+#
+# Row k of group g of a layer is tied to coordinate g*w + k, w = max(a, dv); coordinates come in units (planes with rope).
+# At the coordinate point, inputs supported on S u T (S a fixed base, T a set of units) keep their support, and an entry's
+# derivative vanishes there, on outputs in S u T, unless the entry's own support lies in S u T. So the Jacobian of the chart
+# is block triangular over the sets T of at most two units, and full column rank of the diagonal blocks, one for each type
+# of T, proves that the dimension is the number of the chart's free entries (coordinates/PROOFS.md).
+
+
+class Tie(NamedTuple):
+    """What a unit is tied to in one layer: group, whether as query/key rows, how many value rows, which plane."""
+
+    group: int
+    scores: bool
+    values: int
+    plane: int
+
+
+Place = tuple[str, int]  # where a unit lives (c: in every stream, i: input only, o: output only), and its number there
+
+
+class Kind(NamedTuple):
+    """The type of S u T: the homes of its units, and for each layer the ties of its units, relabelled."""
+
+    base: int
+    homes: str
+    layers: tuple[tuple[Tie | None, ...], ...]
+
+    @property
+    def label(self) -> str:
+        """Return the name of the type in the labels of its point."""
+        ties = ";".join(
+            ",".join(f"{t.group}{t.scores:d}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
+        )
+        return f"{self.base}{self.homes}:{ties}"
+
+
+def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, exponents: Any) -> int:
+    """Return the number of free entries of the chart, proven to be the dimension by full blocks of every type."""
+    lower = record(lower, "rule tokens base spare", "lower")
+    require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
+    tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
+    base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
+    core = chart_applies(net, unit)
+    free_tokens = net.causal or net.kind == "lightning" or not (net.rope or net.alibi)
+    require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
+    require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
+    require(base * unit <= core and (base or net.kind == "softmax"), "coordinates", "no such base")
+
+    if net.kind == "softmax":
+        one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
+        require(exponents is not None, "exponents", "exponents are missing")
+        check_exponents(net._replace(layers=tuple(one_head), t=tokens), source, exponents)
+    else:
+        require(exponents is None, "schema", "exponents without need")
+    for kind in set_types(net, unit, base, core // unit):
+        check_block(net, kind, unit, tokens, spare, source)
+    fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
+    fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
+    return parameters(net) - fixed - (len(net.layers) if net.kind == "lightning" else 0)
+
+
+def chart_applies(net: Network, unit: int) -> int:
+    """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the core's width."""
+    plain = net.kind != "mlp" and not (net.bias or net.norm or net.ffn or net.alone)
+    require(plain, "coordinates", "attention without bias, norm and ffn, of several tokens only")
+    widths = [net.layers[0].m, *(y.n for y in net.layers)]
+    core = widths[1] if len(widths) > 2 else min(widths)
+    require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
+    require(min(widths) >= core >= 2 * unit, "coordinates", "the hidden width exceeds another one, or is too small")
+    require(all(w % unit == 0 for w in widths), "coordinates", "with rope the widths must be even")
+    for y in net.layers:
+        require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
+        if y.dv:
+            require(net.skip, "coordinates", "dv needs skip")
+            require(y.heads % y.kv == 0 and y.kv * reserved(y, unit) <= y.m, "coordinates", "the blocks overlap")
+        else:
+            require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
+    return core
+
+
+def reserved(layer: Layer, unit: int) -> int:
+    """Return w, the number of coordinates reserved for one group."""
+    return -(-max(layer.a, layer.dv) // unit) * unit
+
+
+def tie(layer: Layer, number: int, unit: int) -> Tie | None:
+    """Return what unit `number` of the stream that a layer reads is tied to."""
+    group, row = divmod(number * unit, reserved(layer, unit))
+    values = min(max(layer.dv - row, 0), unit)
+    if group >= layer.kv or (row >= layer.a and not values):
+        return None
+    return Tie(group, row < layer.a, values, row // unit)
+
+
+def ties(net: Network, place: Place, unit: int) -> list[Tie | None]:
+    """Return what a unit is tied to, layer by layer: input units exist for the first layer only, output units for none."""
+    home, number = place
+    return [tie(y, number, unit) if home == "c" or (home == "i" and not i) else None for i, y in enumerate(net.layers)]
+
+
+def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
+    """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
+    places = [("c", k) for k in range(base, core)]
+    places += [("i", k) for k in range(core, net.layers[0].m // unit)]
+    places += [("o", k) for k in range(core, net.layers[-1].n // unit)]
+    classes: dict[Any, list[Place]] = {}
+    for place in places:
+        shown = tuple(t and t[:3] for t in ties(net, place, unit))
+        classes.setdefault((place[0], shown), []).append(place)
+    require(len(classes) <= 512, "caps", "too many kinds of coordinates")
+    members, start = list(classes.values()), [("c", k) for k in range(base)]
+    found = {relabelled(net, start, [units[0]], unit) for units in members}
+    found |= {relabelled(net, start, [], unit)} if base else set()
+    for k, one in enumerate(members):
+        for two in members[k:]:
+            found |= {relabelled(net, start, pair, unit) for pair in pairs(net, one, two, unit)}
+    return found
+
+
+def pairs(net: Network, one: list[Place], two: list[Place], unit: int) -> list[list[Place]]:
+    """Return pairs of units of two kinds that show every relation which two such units can have."""
+    shifts = {0}
+    if net.rope:  # units in different groups share a plane exactly when they differ by so many blocks
+        most = max(y.kv for y in net.layers)
+        shifts |= {k * reserved(y, unit) // unit for y in net.layers for k in range(-most, most + 1)}
+    inside, found = {number for _, number in two}, []
+    for shift in shifts - {0}:
+        found += [[(h, u), (two[0][0], u + shift)] for h, u in one if u + shift in inside][:1]
+    few = len(shifts) + 2
+    some = [[x, y] for x in one[:few] for y in two[:few] if x[0] != y[0] or y[1] - x[1] not in shifts]
+    return found + some[:1]
+
+
+def relabelled(net: Network, start: list[Place], units: list[Place], unit: int) -> Kind:
+    """Return the type of S u T: groups numbered as they appear, planes as they appear among the query/key rows."""
+    every = [ties(net, place, unit) for place in start + units]
+    layers = []
+    for i in range(len(net.layers)):
+        groups: list[int] = []
+        planes: list[tuple[int, int]] = []
+        made: list[Tie | None] = []
+        for t in [each[i] for each in every]:
+            if t is None:
+                made.append(None)
+                continue
+            groups += [t.group] * (t.group not in groups)
+            plane = (0, t.plane) if net.rope else (t.group, t.plane)  # angles are shared by groups
+            planes += [plane] * (t.scores and plane not in planes)
+            made.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
+        layers.append(tuple(made))
+    return Kind(len(start), "".join(home for home, _ in start + units), tuple(layers))
+
+
+def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, source: Source) -> None:
+    """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
+    core, entering, leaving = (unit * kind.homes.count(home) for home in "cio")
+    if not core and (len(net.layers) > 1 or not entering or not leaving):
+        return  # no path from input to output: no entry has its support here
+    layers, last = [], len(net.layers) - 1
+    for i, (layer, here) in enumerate(zip(net.layers, kind.layers, strict=True)):
+        groups = max([t.group + 1 for t in here if t], default=1)
+        planes = max([t.plane + 1 for t in here if t and t.scores], default=1)
+        heads = groups * (layer.heads // layer.kv)
+        m, n = core + (0 if i else entering), core + (leaving if i == last else 0)
+        layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core))
+    small = affordable(net._replace(layers=tuple(layers), t=tokens))
+    point = Source(source.p, source.seed, f"coordinates/{kind.label}/")
+
+    packed, flat, count = Packed(source.p), [], 0
+    for tensor, (blocks, rows, columns) in shapes(small).items():
+        i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
+        for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(columns))):
+            value, column = entry(small, kind, unit, i, letter, b, r, c)
+            flat.append((point.value(tensor, k) if value is None else value, 1 << packed.width * count if column else 0))
+            count += column
+    if not count:
+        return
+    inputs = count // (layers[-1].n * (tokens - 1)) + 1 + spare
+    require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
+    w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
+    for n in range(inputs):
+        stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
+        jacobian += [tangent for token in forward(small, ring, w, stream, draw, n) for _, tangent in token]
+    rank = packed.rank(jacobian)
+    require(rank == count, "coordinates", f"the block of type {kind.label} has rank {rank} of {count} columns")
+
+
+def entry(
+    small: Network, kind: Kind, unit: int, i: int, letter: str, b: int, r: int, c: int
+) -> tuple[int | None, bool]:
+    """Return the value of an entry at the coordinate point (None: generic), and whether it is a column of the block."""
+    layer, here, last = small.layers[i], kind.layers[i], len(small.layers) - 1
+    reads = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "i" and not i) for k in range(unit)]
+    writes = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "o" and i == last) for k in range(unit)]
+    fixed: int | None = None
+    if letter == "V" and not layer.dv:
+        mine, other = writes[r], reads[c]
+        if not small.skip and i < last and kind.homes[other[0]] == "c":
+            fixed = int(mine == other)  # the hidden basis makes this square of V the identity
+    else:
+        per_group = layer.heads // layer.kv
+        group, first = (b // per_group, b % per_group == 0) if letter in "QO" else (b, True)
+        row, other = (c, writes[r]) if letter == "O" else (r, reads[c])
+        members = [(u, t) for u, t in enumerate(here) if t and t.group == group]
+        if letter in "QK":
+            tied = {unit * t.plane + k: (u, k) for u, t in members if t.scores for k in range(unit)}
+        else:
+            tied = {reads.index((u, k)): (u, k) for u, t in members for k in range(t.values)}
+        if row not in tied:
+            return 0, False
+        mine = tied[row]
+        if letter == "Q" and small.rope:
+            fixed = int(row % 2 == 0) if first and other == (mine[0], 0) else None
+        elif letter in "QO" and first and other in tied.values():
+            fixed = int(mine == other)
+        elif letter == "K" and small.kind == "lightning" and mine == other == (0, 0):
+            fixed = 1
+    if fixed is not None:
+        return fixed, False
+    support = {u for u in (mine[0], other[0]) if u >= kind.base}
+    generic = mine[0] == other[0] or not support
+    return (None if generic else 0), len(support) == len(kind.homes) - kind.base
 
 
 # ------------------------------------------------------------------------------------------------------------- verdict
@@ -1529,10 +1733,16 @@ def check(text: str) -> Verdict:
         else:
             require(key not in file, "schema", f"{key} without need")
 
+    if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
+        size = check_coordinates(net, source, file["lower"], file["upper"], file.get("exponents"))
+        require(lower == upper == size, "claim", f"the chart has {size} free entries, the claim is {lower} to {upper}")
+        return Verdict("holey" if holes else "valid", spec=spec, lower=size, upper=size, holes=holes)
+    affordable(net)
+
     above = parameters(net)
     if file["upper"] is not None:
         rule = record(file["upper"], "rule reductions spec", "upper", optional="fields")
-        small, stated = net, parse(words(rule["spec"], "upper.spec"))
+        small, stated = net, affordable(parse(words(rule["spec"], "upper.spec")))
         for step in array(rule["reductions"], "reductions", 4 * MAX_LAYERS):
             small = reduced(small, step)
         require(small == stated, "reduction", "the reductions do not lead to upper.spec")
@@ -1572,7 +1782,7 @@ def main(argv: Sequence[str]) -> int:
             with Path(name).open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:
-            print(f"{ascii(name)[1:-1]}: unreadable: {ascii(str(error))}", file=sys.stderr)
+            print(f"{ascii(name)[1:-1]}: unreadable: {str(error)!a}", file=sys.stderr)
             codes.append(2)
             continue
         found = replay(data.decode("utf-8", "replace"))

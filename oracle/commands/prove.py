@@ -51,16 +51,17 @@ def prove(
     codes = []
     for outcome in run([claim.id for claim in chosen], timeout):
         _show_outcome(outcome, known[outcome.claim_id], json)
-        codes.append(_code(outcome, known[outcome.claim_id]))
+        codes.append(exit_code(outcome.status, known[outcome.claim_id].expect))
     return exits.worst(codes)
 
 
-def _code(outcome: Outcome, claim: Claim) -> int:
-    if outcome.status == claim.expect:
+def exit_code(status: str, expected: str) -> int:
+    """Return the exit code of one claim's status, given the status that the catalogue expects."""
+    if status == expected:
         return exits.HOLDS
-    if outcome.status == "proved":  # of a statement with a counterexample: one of our routes is wrong
-        return exits.CRASH if claim.expect == "refuted" else exits.HOLDS
-    return exits.REFUTED if outcome.status == "refuted" else exits.UNDECIDED
+    if status == "proved":  # of a statement with a counterexample: one of our routes is wrong
+        return exits.CRASH if expected == "refuted" else exits.HOLDS
+    return exits.REFUTED if status == "refuted" else exits.UNDECIDED
 
 
 def _show_claim(claim: Claim, json: bool) -> None:

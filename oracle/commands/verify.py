@@ -27,21 +27,20 @@ def verify(*files: str, json: bool = False) -> int:
 
 
 def _verify(name: str, json: bool) -> int:
-    from ...verifiers import replay
+    from ..verify import verify as check
 
     shown = console.asked(name)
     try:
-        with Path(name).open("rb") as file:
-            data = file.read(replay.MAX_BYTES + 1)
+        verdict = check(Path(name))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         console.message(f"neuromanifold: {shown}: cannot be read: {reason}")
         if json:
             console.result_json(console.error_object(f"cannot be read: {reason}", {"file": shown}))
         return exits.USAGE
-    verdict = replay.replay(data.decode("utf-8", "replace"))
     if json:
         console.result_json({"schema": 1, "file": shown, **verdict._asdict()})
     else:
         console.result(console.printable(f"{shown}: {verdict}", limit=4_000))
+    console.flush()
     return CODES[verdict.verdict]

@@ -6,7 +6,7 @@ No number library is loaded here: a formula costs microseconds at any size.
 from __future__ import annotations
 
 from ...numerics.network import Network
-from . import lightning, softmax, widths
+from . import lightning, polynomial, softmax, stacks, widths
 from .theorem import CONJECTURE, PROVED, Applied, Hypothesis, Missed, NonExample, Theorem
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
 
 _ALL = (
     lightning.SINGLE, lightning.SINGLE_ONE_TOKEN, lightning.DEEP, softmax.SINGLE, softmax.ONE_TOKEN, softmax.DEEP,
-    widths.LIGHTNING, widths.SOFTMAX,
+    widths.LIGHTNING, widths.SOFTMAX, stacks.SOFTMAX, stacks.LIGHTNING, polynomial.ALEXANDER_HIRSCHOWITZ,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ...numerics.network import Network
 from .theorem import Hypothesis, NonExample
 
+
 def hypothesis(
     name: str,
     words: str,

@@ -122,7 +122,7 @@ SINGLE_ONE_TOKEN = Theorem(
 
 DEEP = Theorem(
     id="lightning-deep",
-    statement="Deep lightning attention with hidden widths delta no larger than the outer ones: hidden bases and one scalar a layer are the only symmetries beside the gauges.",
+    statement="Deep lightning attention, hidden widths delta <= the outer ones: gauges, hidden bases and one scalar a layer are all symmetries.",
     formula="2 a_1 d_0 - a_1^2 + delta (d_0 + d_l) - delta^2 - l + sum_(i>1) (2 a_i delta - a_i^2), a_i <- min(a_i, d_(i-1))",
     hypotheses=(
         hypothesis("lightning", "lightning attention", lightning, "softmax d=2,2,2 a=1 t=2", 10),

@@ -91,7 +91,10 @@ LIGHTNING = Theorem(
     id="lightning-widths",
     statement="Deep lightning attention with any widths and any number of tokens: too wide a hidden width is cut to what feeds it or reads it.",
     formula=f"{_WIDTHS} - l; a layer behind rank one (t = 1, an earlier a_j = 1, a width 1): r delta - r (r - 1)/2, r = min(2 a, delta), for 2 a delta - a^2",
-    hypotheses=(hypothesis("lightning", "lightning attention", lightning, "softmax d=2,2,2 a=1 t=2", 10), *_common(softmax=False)),
+    hypotheses=(
+        hypothesis("lightning", "lightning attention", lightning, "softmax d=2,2,2 a=1 t=2", 10),
+        *_common(softmax=False),
+    ),
     value=lightning_dimension,
     citation="own conjecture; exact ranks of 2,422 networks without failure (before this repository), and tests/oracle/test_theorems.py",
     status=CONJECTURE,

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
 from neuromanifold.numerics.evaluate import evaluate, jacobian
 from neuromanifold.numerics.forward import record
 from neuromanifold.numerics.network import Network

@@ -8,10 +8,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from math import comb
 from pathlib import Path
 
 import pytest
-
 from neuromanifold.numerics.network import Network
 from neuromanifold.numerics.notation import parse
 from neuromanifold.oracle.theorems import PROVED, Hypothesis, Missed, Theorem, applicable, registry
@@ -71,6 +71,10 @@ def any_widths(g: random.Random, kind: str) -> str:
     return f"{kind} d={d} a={each(g, l)} t={g.randint(1 if kind == 'lightning' else 2, 3)}"
 
 
+def powers(g: random.Random) -> str:
+    return f"mlp d={g.randint(1, 5)},{g.randint(1, 15)},1 r={g.choice((1, 2, 3, 3, 4, 4))}"
+
+
 SMALL: dict[str, Callable[[random.Random], str]] = {
     "lightning-single": lambda g: single_layer(g, "lightning", g.randint(2, 4)),
     "lightning-one-token": lambda g: single_layer(g, "lightning", 1),
@@ -80,6 +84,7 @@ SMALL: dict[str, Callable[[random.Random], str]] = {
     "softmax-one-token": softmax_one_token,
     "softmax-deep": lambda g: bottleneck(g, "softmax"),
     "softmax-widths": lambda g: any_widths(g, "softmax"),
+    "alexander-hirschowitz": powers,
 }
 
 
@@ -141,6 +146,7 @@ TWINS: dict[str, dict[str, Callable[[Network, int], int]]] = {
     "softmax-one-token": {"full rank": lambda n, v: n.d[0] * n.d[-1]},
     "softmax-deep": {"scalings": lambda n, v: v - n.l, "hidden basis kept": lambda n, v: v + n.d[1] ** 2},
     "softmax-widths": {"scalings": lambda n, v: v - n.l},
+    "alexander-hirschowitz": {"no exceptions": lambda n, v: min(n.d[0] * n.d[1], comb(n.d[0] + n.r - 1, n.r))},
 }
 
 
@@ -167,11 +173,21 @@ def test_reference_rows_agree_with_every_applicable_theorem() -> None:
     assert answered >= 120
 
 
+def test_every_theorem_is_tested_on_random_instances() -> None:
+    assert SMALL.keys() | {"softmax-stack", "lightning-stack"} == THEOREMS.keys()
+
+
+def test_defective_sums_of_powers(exact_rank: Rank) -> None:
+    for r, d, h in ((3, 5, 7), (4, 3, 5), (4, 4, 9), (4, 5, 14)):
+        spec = f"mlp d={d},{h},1 r={r}"
+        assert THEOREMS["alexander-hirschowitz"].value(parse(spec)) == exact_rank(spec)
+
+
 def test_proved_theorems_name_their_proof() -> None:
     text = (Path(__file__).parents[2] / "oracle" / "theorems" / "PROOFS.md").read_text()
     for theorem in registry():
         place = theorem.citation.rpartition("PROOFS.md section ")[2][:1]
-        if theorem.status == PROVED and "ICLR" not in theorem.citation:
+        if theorem.status == PROVED and not any(where in theorem.citation for where in ("ICLR", "J. ")):
             assert f"\n## {place}. " in text
 
 

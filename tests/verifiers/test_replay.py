@@ -12,6 +12,7 @@ import random
 import subprocess
 import sys
 from fractions import Fraction
+from hashlib import shake_256
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +101,17 @@ def reference() -> list[tuple[str, str, int]]:
     return [(row["kind"], row["spec"], row["dimension"]) for row in rows] + published
 
 
-def test_reference_dimensions() -> None:
+@pytest.mark.parametrize("part", [range(0, 300, 6), pytest.param(range(300), marks=pytest.mark.slow)])
+def test_reference_dimensions(part: range) -> None:
     """Never a wrong bound; lower bounds are all exact; most rows close."""
-    closed = 0
-    for _, spec, dimension in reference():
+    closed, rows = 0, reference()
+    assert len(rows) == 300
+    for _, spec, dimension in [rows[k] for k in part]:
         found = W.judge(W.certificate(spec))
         assert found.verdict == "valid", (spec, found)
         assert found.lower == dimension <= found.upper, (spec, dimension, found)
         closed += found.upper == dimension
-    assert closed >= 268
+    assert closed >= (268 if len(part) == 300 else 42), closed
 
 
 # ----------------------------------------------------------------------------------------------------------- the fields
@@ -350,13 +353,15 @@ def direct(net: Any, w: Any, X: list[list[float]], u: list[float], slopes: list[
             for h in range(L.heads):
                 g = h * L.kv // L.heads
                 q = rope(mat(part(f"{i}.Q", h), N[j], part(f"{i}.bq", h)), j)
-                seen = [k for k in range(net.t) if not net.causal or (k <= j and (not net.window or k > j - net.window))]
+                first = j - net.window if net.window else -1
+                seen = [k for k in range(net.t) if not net.causal or first < k <= j]
                 scores = []
                 for k in seen:
                     key = rope(mat(part(f"{i}.K", g), N[k], part(f"{i}.bk", g)), k)
                     scores.append(sum(a * b for a, b in zip(key, q, strict=True)))
                 if net.kind == "softmax":
-                    e = [math.exp(s + (slopes[h] * (k - j) if net.alibi else 0)) for s, k in zip(scores, seen, strict=True)]
+                    slope = slopes[h] if net.alibi else 0.0
+                    e = [math.exp(s + slope * (k - j)) for s, k in zip(scores, seen, strict=True)]
                     scores = [x / sum(e) for x in e]
                 for s, k in zip(scores, seen, strict=True):
                     v = mat(part(f"{i}.V", g), N[k], part(f"{i}.bv", g))
@@ -399,8 +404,8 @@ def test_forward_pass_is_the_notation() -> None:
             return constants[label][k] if label in constants else 1
 
         found, wanted = R.forward(net, Reals(), w, X, draw, 0), direct(net, w, X, u, slopes)
-        for x, y in zip(sum(found, []), sum(wanted, []), strict=True):
-            assert math.isclose(x, y, rel_tol=1e-9, abs_tol=1e-9)
+        for token, expected in zip(found, wanted, strict=True):
+            assert token == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_outputs_in_exact_rationals() -> None:
@@ -412,6 +417,57 @@ def test_outputs_in_exact_rationals() -> None:
     soft = R.outputs("softmax d=2,1 a=1 t=2", values, X, unit=lambda label, k: Fraction(k + 1), one=Fraction(1))
     assert soft == [[(Fraction(5, 2) - 3) / 4, (2 * Fraction(5, 2) - 4) / 6]]
     assert R.outputs("mlp d=2,1,1 r=3", {"1.W": [1, 2], "2.W": [5]}, [[1], [1]], one=Fraction(1)) == [[135]]
+
+
+def test_the_point_is_the_expansion_of_the_seed() -> None:
+    def word(label: str, k: int) -> int:
+        return int.from_bytes(shake_256(label.encode()).digest(8 * k + 8)[-8:], "little")
+
+    net, p = R.parse("softmax d=2,3 a=2 t=3 heads=2"), W.P
+    source, draw = R.Source(p, 5), R.Source(p, 5, "exponents/9/")
+    assert source.flat(net)[8 + 8 + 7] == word("neuromanifold:5:1.V", 7) % p
+    assert draw.flat(net)[3] == word("neuromanifold:5:exponents/9/1.Q", 3) % p
+    assert source.tokens(net, 4)[2][1] == word("neuromanifold:5:X", 4 * 6 + 1 * 3 + 2) % p
+    assert source.unit("1.e", 1000) == 1 + word("neuromanifold:5:1.e", 1000) % (p - 1)
+    draw = R.drawer(R.Source(p, 5, "exponents/9/twin/"), source)
+    assert draw("1.e", 2) == 1 + word("neuromanifold:5:exponents/9/twin/1.e", 2) % (p - 1)
+    assert draw("rope", 1) == word("neuromanifold:5:rope", 1) % p
+    assert draw("gelu", 0) == 1 + word("neuromanifold:5:gelu", 0) % (p - 1)
+    assert draw("alibi", 1) == 1 + word("neuromanifold:5:alibi", 1) % (p - 1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "used"),
+    [
+        (
+            "softmax d=2,2 a=2 t=3 heads=2 causal",
+            {("1.e", ((4 * 2 + h) * 3 + i) * 3 + j) for h in (0, 1) for j in (1, 2) for i in range(j + 1)},
+        ),
+        (
+            "softmax d=1,1 a=1 t=2 heads=2 bias=q alibi",
+            {("1.e", ((4 * 2 + h) * 2 + i) * 2 + j) for h in (0, 1) for i, j in ((0, 0), (0, 1), (1, 1))}
+            | {("1.f", (4 * 2 + h) * 2 + i) for h in (0, 1) for i in (0, 1)}
+            | {("alibi", h) for h in (0, 1)},
+        ),
+        ("softmax d=1,1 a=2 t=2 rope", {("1.e", 16 + k) for k in range(4)} | {("rope", 0)}),
+        (
+            "lightning d=1,1 a=1 t=2 ffn=3:gelu",
+            {("1.s", (4 * 3 + u) * 2 + j) for u in range(3) for j in (0, 1)} | {("gelu", 0)},
+        ),
+        ("softmax d=2,2 a=2 t=3 causal window=1", set()),
+        ("softmax d=2,2 a=2 t=1", set()),
+    ],
+)
+def test_units_are_the_ones_of_the_format(spec: str, used: set[tuple[str, int]]) -> None:
+    net, source, seen = R.parse(spec), R.Source(W.P, 0), set()
+
+    def draw(label: str, k: int) -> int:
+        seen.add((label, k))
+        return 1 + len(seen)
+
+    R.forward(net, R.Modular(W.P), R.tensors(net, source.flat(net)), source.tokens(net, 4), draw, 4)
+    assert seen == used
+    assert R.has_exponentials(net) == bool(used)
 
 
 def test_dual_numbers_differentiate() -> None:
@@ -488,6 +544,11 @@ def again(cert: dict[str, Any]) -> None:
     cert.pop("exponents", None)
 
 
+def nothing(cert: dict[str, Any]) -> None:
+    cert.update(claim={"lower": 1, "upper": 21}, lower=None, upper=None)
+    del cert["exponents"]
+
+
 def fewer_inputs(cert: dict[str, Any]) -> None:
     """Keep the number of rows, from fewer inputs: the rank of the formula, not of the inputs."""
     size = cert["claim"]["lower"]
@@ -504,8 +565,13 @@ def plus(k: int) -> Any:
     return lambda x: x + k
 
 
+def step(rule: str, layer: int, size: int) -> list[dict[str, Any]]:
+    return [{"rule": rule, "layer": layer, "size": size}]
+
+
+ONE_LESS = "lightning d=3,3 a=2 t=2"
 MUTANTS: list[tuple[str, str, Any, str]] = [
-    ("another spec with as many parameters", "lightning d=3,3 a=2 t=3", change("spec", "lightning d=3,3 a=2 t=2"), "reduction"),
+    ("another spec with as many parameters", "lightning d=3,3 a=2 t=3", change("spec", ONE_LESS), "reduction"),
     ("another number of tokens, twice", "softmax d=2,2 a=2 t=3", None, "minor"),
     ("too few inputs, rank kept", "lightning d=4,1,3 a=2,2 t=3", fewer_inputs, "minor"),
     ("a field of lightning", BASE, change("upper.fields.0", {"field": "scaling", "layer": 1, "group": 0}), "field"),
@@ -541,7 +607,7 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("field of an mlp", BASE, change("upper.fields.0", {"field": "mlp-basis", "layer": 1}), "field"),
     ("field with a count", BASE, change("upper.fields.0", lambda f: {**f, "count": 9}), "schema"),
     ("field without layer", BASE, change("upper.fields.0.layer", DROP), "schema"),
-    ("lower claim too high", BASE, lambda c: (again(c), c.update(claim={"lower": 1, "upper": 21}, upper=None)), "claim"),
+    ("lower out of nothing", BASE, nothing, "claim"),
     ("lower claim too low", BASE, change("claim.lower", plus(-1)), "claim"),
     ("lower above upper", BASE, change("claim.lower", plus(1)), "claim"),
     ("upper above parameters", BASE, change("claim.upper", 22), "claim"),
@@ -570,7 +636,7 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("rows as a list", BASE, change("lower.rows", [0, 1]), "schema"),
     ("a rank instead of a minor", BASE, change("lower.rule", "rank"), "schema"),
     ("huge input number", BASE, change("lower.inputs", "1000000000000"), "schema"),
-    ("input number over the stream cap", "lightning d=2,2 a=2 t=2", change("lower.inputs", "0,4000000"), "caps"),
+    ("input over the stream cap", "lightning d=2,2 a=2 t=2", change("lower.inputs", "0,4000000,4000002"), "caps"),
     ("radicands without norm", BASE, change("radicands", {"point": 0, "witnesses": []}), "schema"),
     ("exponents without exponentials", "lightning d=2,2 a=2 t=2", change("exponents", {"draws": "0"}), "schema"),
     ("dropped radicands", NORM, change("radicands", DROP), "radicands"),
@@ -578,8 +644,8 @@ MUTANTS: list[tuple[str, str, Any, str]] = [
     ("witnesses exchanged", NORM, change("radicands.witnesses", lambda w: w[::-1]), "radicands"),
     ("a point without roots", NORM, None, "radicands"),
     ("an input without roots", NORM, None, "radicands"),
-    ("a reduction too many", BASE, change("upper.reductions", [{"rule": "head-width", "layer": 1, "size": 1}]), "reduction"),
-    ("unknown reduction", BASE, change("upper.reductions", [{"rule": "width", "layer": 1, "size": 1}]), "reduction"),
+    ("a reduction too many", BASE, change("upper.reductions", step("head-width", 1, 1)), "reduction"),
+    ("unknown reduction", BASE, change("upper.reductions", step("width", 1, 1)), "reduction"),
     ("upper of another network", BASE, change("upper.spec", "softmax d=3,2 a=2 t=3"), "reduction"),
     ("ambient space of softmax", BASE, change("upper", {"rule": "ambient", "reductions": [], "spec": BASE}), "ambient"),
     ("ambient with fields", BASE, change("upper.rule", "ambient"), "schema"),
@@ -753,9 +819,7 @@ def test_specs_that_are_refused(spec: str) -> None:
 
 def test_shapes_and_order() -> None:
     net = R.parse("softmax d=4 l=1 a=2 t=3 heads=4 kv=2 dv=3 skip norm=layer bias=dukqvo ffn=5:swiglu")
-    assert " ".join(R.shapes(net)) == " ".join(
-        f"1.{x}" for x in "g1 s1 Q K V O bq bk bv bo g2 s2 G U D bu bd".split()
-    )
+    assert " ".join(R.shapes(net)).replace("1.", "") == "g1 s1 Q K V O bq bk bv bo g2 s2 G U D bu bd"
     assert R.parameters(net) == 8 + 32 + 16 + 24 + 48 + 8 + 4 + 6 + 4 + 8 + 20 + 20 + 20 + 5 + 4
     assert R.parse("softmax d=3 l=2 a=2 t=3") == R.parse("softmax d=3,3,3 a=2,2 t=3 heads=1,1")
 

@@ -37,7 +37,9 @@ def dimension(network, *, seed=0, timeout=None, progress=None):
         return decide(spec, n, 2, n - 1, [bounds, Evidence("value", 7, "estimate", "estimate", "singular values")])
     if network.t == UNKNOWN:
         return decide(spec, n, 2, n - 1, [bounds])
-    return decide(spec, n, n - 1, n - 1, [bounds], redundancy=(("gauge 1", 1),), certificate={"spec": spec, "seed": seed})
+    return decide(
+        spec, n, n - 1, n - 1, [bounds], redundancy=(("gauge 1", 1),), certificate={"spec": spec, "seed": seed}
+    )
 
 
 def install():

@@ -39,7 +39,7 @@ def test_text_says_label_bounds_and_how_to_recheck(stub):
         "  dimension   7  proven\n"
         "  proven      7 <= dimension <= 7\n"
         "  parameters  8, of which 1 redundant: 1 by gauge\n"
-        "  because     >= 2, proven: point of seed 0\n"
+        "  because     >= 2: point of seed 0\n"
         "\n"
         "  proven: an exact lower and an exact upper bound meet, and a certificate implies both.\n"
         "  recheck: add --certificate FILE, then: neuromanifold verify FILE\n"
@@ -92,7 +92,7 @@ def test_certificate_is_written_whole_or_not_at_all(stub, tmp_path):
         (["dimension", PROVEN, "--require", "proved"], "proven"),
         (["dimension", PROVEN, "--seed", "x"], "--seed"),
         (["dimension", PROVEN, "--seed", "-1"], "0 <= seed"),
-        (["dimension", PROVEN, "--seed", "1" + "0" * 18], "0 <= seed"),
+        (["dimension", PROVEN, "--seed", "1" + "0" * 17], "0 <= seed"),
         (["dimension", PROVEN, "--seed", "1", "--seed", "2"], "--seed"),
         (["dimension", PROVEN, "--timeout", "nan"], "number of seconds"),
         (["dimension", PROVEN, "--timeout", "-1"], "number of seconds"),
@@ -129,6 +129,26 @@ def test_a_crash_inside_the_parser_of_arguments_is_3_too(stub, monkeypatch):
     monkeypatch.setattr(commands, "names", lambda: 1 / 0)
     ran = stub("dimension", PROVEN)
     assert (ran.code, ran.err.count("\n")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "code"),
+    [
+        ("proved", "proved", 0),
+        ("refuted", "refuted", 0),
+        ("unknown", "unknown", 0),
+        ("unknown", "proved", 0),
+        ("proved", "refuted", 1),
+        ("unknown", "refuted", 1),
+        ("proved", "unknown", 4),
+        ("refuted", "unknown", 4),
+        ("refuted", "proved", 3),  # a proof of what has a counterexample
+    ],
+)
+def test_prove_compares_with_what_the_catalogue_expects(expected, found, code):
+    from neuromanifold.oracle.commands.prove import exit_code
+
+    assert exit_code(found, expected) == code
 
 
 def test_worst_of_several_exit_codes():

@@ -16,6 +16,7 @@ COMMANDS = [
     (["dimension", "nonsense"], 2),
     (["verify", "no-such-file"], 2),
     (["theorems"], 0),
+    (["prove", "--list"], 0),
     (FORMULA, 0),
 ]
 

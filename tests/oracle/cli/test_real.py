@@ -38,6 +38,18 @@ def test_from_question_to_independent_replay(real, tmp_path):
     assert subprocess.run(checker, capture_output=True, timeout=60).returncode == 0
 
 
+def test_verify_from_python(tmp_path):
+    from neuromanifold import oracle
+
+    certificate = oracle.dimension(SPEC).certificate
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(certificate))
+    assert [oracle.verify(c).verdict for c in (certificate, json.dumps(certificate), path)] == ["valid"] * 3
+    assert oracle.verify("{}").verdict == "invalid"
+    with pytest.raises(FileNotFoundError):
+        oracle.verify(tmp_path / "nothing")
+
+
 def test_verify_takes_the_worst(real, tmp_path):
     good, bad, nothing = tmp_path / "good", tmp_path / "bad", tmp_path / "nothing"
     real("dimension", SPEC, "--certificate", str(good))

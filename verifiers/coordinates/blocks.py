@@ -1,0 +1,150 @@
+"""The block of one type: the small network on the coordinates of S u T, its sparse point, and the columns supported on exactly T."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...numerics.evaluate import jacobian
+from ...numerics.forward import record
+from ...numerics.network import Layer, Network
+from ...numerics.point import Point
+from ...numerics.rank import rank
+from ...numerics.rings import Array, PrimeField
+from .types import CORE, INPUT, OUTPUT, LayerType, SetType, Tie
+
+ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
+
+
+@dataclass(frozen=True)
+class Block:
+    """A type's small network; for every parameter tensor what its entries are at the point, and which are columns of the block."""
+
+    network: Network
+    at_point: dict[str, Array]
+    columns: Array
+
+    def inputs(self, spare: int) -> int:
+        """How many inputs the block is looked at: one token adds little (the first under a mask, a scale in lightning)."""
+        n = self.network
+        return int(self.columns.sum()) // (n.d[-1] * (n.t - 1)) + 1 + spare
+
+    def rank(self, seed: int, prefix: str, spare: int, ring: PrimeField) -> int:
+        """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""
+        program = record(self.network)
+        point = Point(seed, ring.p, prefix)
+        values = {
+            name: np.where(self.at_point[name] == GENERIC, drawn, self.at_point[name])
+            for name, drawn in point.parameters(self.network).items()
+        }
+        bound = {**values, **point.constants(program), **point.inputs(program, range(self.inputs(spare)))}
+        return rank(jacobian(program, ring, bound)[:, self.columns], ring)
+
+
+def block(network: Network, kind: SetType, tokens: int) -> Block | None:
+    """The block of type `kind` of a network, with `tokens` tokens; None where no coordinate of the set is in all streams."""
+    if CORE not in kind.homes and (network.l > 1 or len(set(kind.homes)) < 2):
+        return None
+    counts = {home: kind.unit * kind.homes.count(home) for home in (CORE, INPUT, OUTPUT)}
+    layers = [_SmallLayer(network, y, kind, ties) for y, ties in zip(network.layers, kind.layers, strict=True)]
+    small = replace(
+        network,
+        d=(counts[CORE] + counts[INPUT], *(counts[CORE],) * (network.l - 1), counts[CORE] + counts[OUTPUT]),
+        a=tuple(y.a for y in layers),
+        heads=tuple(y.groups * y.layer.per_group for y in layers),
+        kv=tuple(y.groups for y in layers),
+        dv=(counts[CORE],) * network.l if network.dv else None,
+        t=tokens,
+    )
+    at_point, free = {}, []
+    for name, shape in small.parameter_shapes():
+        index, _, tensor = name.partition(".")
+        entries, columns = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
+        layers[int(index) - 1].fill(tensor, entries, columns)
+        at_point[name] = entries
+        free.append(columns.reshape(-1))
+    return Block(small, at_point, np.concatenate(free))
+
+
+class _SmallLayer:
+    """One layer of the small network: which rows are tied to which coordinates, and how each tensor's entries stand."""
+
+    def __init__(self, network: Network, layer: Layer, kind: SetType, ties: LayerType):
+        self.network = network
+        self.layer = layer
+        self.kind = kind
+        self.ties = ties
+        present = [t for t in ties if t is not None]
+        self.groups = max([t.group + 1 for t in present], default=1)
+        planes = max([t.plane + 1 for t in present if t.scores], default=1)
+        self.a = kind.unit * planes
+        self.reads = self._coordinates(CORE + INPUT * (layer.index == 1))
+        self.writes = self._coordinates(CORE + OUTPUT * (layer.index == network.l))
+
+    def _coordinates(self, homes: str) -> list[tuple[int, int]]:
+        """(unit, place in it) of each coordinate of a stream, in order."""
+        return [(u, k) for u, home in enumerate(self.kind.homes) if home in homes for k in range(self.kind.unit)]
+
+    def _of_group(self, group: int) -> list[tuple[int, Tie]]:
+        return [(u, t) for u, t in enumerate(self.ties) if t is not None and t.group == group]
+
+    def score_rows(self, group: int) -> dict[int, tuple[int, int]]:
+        """Row -> coordinate of the query/key rows of a group."""
+        unit = self.kind.unit
+        tied = [(u, t) for u, t in self._of_group(group) if t.scores]
+        return {unit * t.plane + k: (u, k) for u, t in tied for k in range(unit)}
+
+    def value_rows(self, group: int) -> dict[int, tuple[int, int]]:
+        """Row -> coordinate of the value rows of a group; a row has the number of its coordinate."""
+        rows = [(u, k) for u, t in self._of_group(group) for k in range(t.values)]
+        return {self.reads.index(c): c for c in rows}
+
+    def fill(self, tensor: str, entries: Array, columns: Array) -> None:
+        """What the entries of one tensor are at the point, and which are free and supported on exactly T."""
+        if tensor == "V" and self.layer.dv is None:
+            for r, b in enumerate(self.writes):
+                for j, c in enumerate(self.reads):
+                    hidden = self.layer.index < self.network.l and not self.network.skip
+                    fixed = (ONE if b == c else ZERO) if hidden and self.kind.homes[c[0]] == CORE else None
+                    self._set(entries, columns, (0, r, j), b, c, fixed)
+            return
+        for slice_ in range(entries.shape[0]):
+            group = slice_ // self.layer.per_group if tensor in "QO" else slice_
+            first = slice_ % self.layer.per_group == 0
+            rows = self.score_rows(group) if tensor in "QK" else self.value_rows(group)
+            for row, b in rows.items():
+                for j, c in enumerate(self.writes if tensor == "O" else self.reads):
+                    at = (slice_, j, row) if tensor == "O" else (slice_, row, j)
+                    fixed = self._fixed(tensor, rows, row, b, c) if first else None
+                    self._set(entries, columns, at, b, c, fixed)
+
+    def _set(
+        self,
+        entries: Array,
+        columns: Array,
+        at: tuple[int, int, int],
+        b: tuple[int, int],
+        c: tuple[int, int],
+        fixed: int | None,
+    ) -> None:
+        """An entry that joins coordinates b and c: fixed by the gauge, or free, generic within one unit and within the base."""
+        if fixed is not None:
+            entries[at] = fixed
+            return
+        base = self.kind.base
+        support = {u for u in (b[0], c[0]) if u >= base}
+        entries[at] = GENERIC if b[0] == c[0] or not support else ZERO
+        columns[at] = len(support) == len(self.kind.homes) - base
+
+    def _fixed(
+        self, tensor: str, rows: dict[int, tuple[int, int]], row: int, b: tuple[int, int], c: tuple[int, int]
+    ) -> int | None:
+        """The value that the symmetries give to an entry of a group's first head, or None where the entry is free."""
+        if tensor == "Q" and self.network.rotates:  # rotation and scaling of a plane: its first column is (1, 0)
+            return (ONE if row % 2 == 0 else ZERO) if c == (b[0], 0) else None
+        if tensor in "QO" and c in rows.values():
+            return ONE if b == c else ZERO
+        if tensor == "K" and self.network.kind == "lightning" and b == c == (0, 0):  # the scaling of V against K
+            return ONE
+        return None

@@ -1,0 +1,156 @@
+"""Coordinate certificates: the dimension of a network of any size from the ranks of a few tiny blocks (`PROOFS.md`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ...numerics.forward import record
+from ...numerics.network import Layer, Network
+from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
+from ..exponents import independent_draws
+from ..index_sets import format_set
+from .blocks import block
+from .types import block_width, core_width, set_types, unit_size
+
+SPARE_INPUTS = 3
+TOKENS = (2, 3, 4)
+BASES = (0, 1, 2)
+
+
+class NotCovered(Exception):
+    """No coordinate certificate is known for this network; the message says which condition is in the way."""
+
+
+def chart_size(network: Network) -> int:
+    """The free entries of the gauge-fixed chart: a proven upper bound of the dimension where `uncovered` finds nothing."""
+    return network.parameters - sum(removed for _, removed in chart_redundancy(network))
+
+
+def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
+    """The entries that each kind of symmetry fixes in the chart.
+
+    Each group's gauge fixes a^2 entries of its first Q (a with rope: two for each plane) and dv^2 of its first O; without
+    skip connections each hidden basis fixes a square of a V; in lightning attention each scaling fixes one entry of a K.
+    """
+    gauge = sum(y.kv * (y.a if network.rotates else y.a**2) for y in network.layers)
+    value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
+    hidden = 0 if network.skip else sum(y.n**2 for y in network.layers[:-1])
+    scaling = network.l if network.kind == "lightning" else 0
+    split = (("gauge", gauge), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling))
+    return tuple((name, n) for name, n in split if n)
+
+
+def uncovered(network: Network) -> str | None:
+    """The first condition of a coordinate certificate that fails, in words, or None."""
+    unit = unit_size(network)
+    for name, value in (("bias", network.bias), ("norm", network.norm), ("ffn", network.ffn)):
+        if value:
+            return f"coordinate points with {name} are not known here"
+    if network.kind == "mlp":
+        return "coordinate points are known here for attention"
+    if network.sees_itself_only:
+        return "every token sees itself only"
+    core = core_width(network)
+    if any(w != core for w in network.d[1:-1]) or min(network.d[0], network.d[-1]) < core:
+        return "the hidden widths must be equal, and no larger than d_0 and d_l"
+    if core < 2 * unit or any(w % unit for w in network.d):
+        return f"the hidden width must be at least {2 * unit}" + (" and widths even" if unit == 2 else "")
+    for y in network.layers:
+        reason = _uncovered_layer(network, y)
+        if reason:
+            return f"layer {y.index}: {reason}"
+    return None
+
+
+def _uncovered_layer(network: Network, y: Layer) -> str | None:
+    if y.heads > 1 and network.kind == "lightning":
+        return "several lightning heads are not covered"
+    if y.dv is None:
+        if y.heads > 1:
+            return "several heads need dv"
+        return f"a={y.a} exceeds the width {y.m}" if y.a > y.m else None
+    if not network.skip:
+        return "dv is covered with skip only"
+    w = block_width(network, y)
+    return f"kv * max(a, dv) = {y.kv * w} exceeds the width {y.m}: the blocks overlap" if y.kv * w > y.m else None
+
+
+def token_choices(network: Network) -> list[int]:
+    """Token counts t' whose rank bounds the dimension with t tokens from below.
+
+    Causal: the first t' outputs are the network with t' tokens. Lightning (without biases): zero tokens stay zero and change
+    nothing. Softmax without mask and positions: repeated tokens are weights, which the units of the exponentials absorb.
+    Otherwise only t itself.
+    """
+    if network.causal or network.kind == "lightning" or not (network.rotates or network.alibi):
+        return [t for t in TOKENS if t <= network.t]
+    return [network.t] if network.t <= TOKENS[-1] else []
+
+
+def exponent_witness(network: Network, tokens: int) -> Network:
+    """The network that shows the exponents independent for all sizes: one head a layer, two coordinates (rope: one plane)."""
+    l, unit = network.l, unit_size(network)
+    return replace(
+        network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l,
+        dv=(1,) * l if network.dv else None, t=tokens,
+    )  # fmt: skip
+
+
+def block_columns(network: Network) -> int:
+    """About how many columns the largest block has: what its cost grows with."""
+    unit = unit_size(network)
+    return sum(2 * unit**2 * (2 * y.per_group + 2) for y in network.layers)
+
+
+def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
+    """A certificate that proves dimension = `chart_size(network)`.
+
+    Its cost depends on the depth, on the heads of a group and on how many types there are, not on the sizes. Raises
+    `NotCovered` where a condition fails or a block falls short of full column rank.
+    """
+    reason = uncovered(network)
+    if reason:
+        raise NotCovered(reason)
+    ring = PrimeField(DEFAULT_PRIME)
+    short = "no number of tokens is allowed"
+    for tokens in token_choices(network):
+        sides: dict[str, Any] = {}
+        if network.kind == "softmax":
+            witness = exponent_witness(network, tokens)
+            draws = independent_draws(witness, record(witness), seed, ring)
+            if draws is None:
+                short = f"with {tokens} tokens the exponents could not be shown independent"
+                continue
+            sides["exponents"] = {"draws": format_set(draws)}
+        for base in BASES:
+            if base * unit_size(network) > core_width(network) or (base == 0 and network.kind == "lightning"):
+                continue
+            failed = _first_short_block(network, base, tokens, seed, ring)
+            if failed is None:
+                return {
+                    "format": "neuromanifold-certificate", "version": 1, "spec": str(network),
+                    "claim": {"lower": chart_size(network), "upper": chart_size(network)},
+                    "prime": ring.p, "seed": seed,
+                    "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
+                    **sides,
+                    "upper": {"rule": "chart"},
+                    "holes": [],
+                }  # fmt: skip
+            short = failed
+    raise NotCovered(short)
+
+
+def _first_short_block(network: Network, base: int, tokens: int, seed: int, ring: PrimeField) -> str | None:
+    for kind in set_types(network, base):
+        small = block(network, kind, tokens)
+        columns = int(small.columns.sum()) if small else 0
+        if not small or not columns:
+            continue
+        try:
+            found = small.rank(seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring)
+        except NotInvertible:
+            return "a block met a zero denominator at this seed"
+        if found < columns:
+            return f"with {tokens} tokens the block of type {kind.label} has rank {found} of {columns} columns"
+    return None

@@ -1,0 +1,169 @@
+"""Coordinate points: how heads are tied to stream coordinates, and which types of coordinate sets occur at given sizes.
+
+Row k of group g in a layer is tied to coordinate g w + k, w = max(a, dv): the blocks of the groups are disjoint. Coordinates
+come in units: single ones, or pairs with rope (the two coordinates of a plane). Units live in the core (in every stream), or
+only in the input or only in the output, where these are wider than the hidden streams. A fixed *base* S of core units belongs
+to every set. A set T of at most two further units has a *type*: where its units live and, for each layer, what base and units
+are tied to, which share a group and which share a plane index. Two sets of one type differ by a relabelling only, which is
+why the blocks of a few types decide all sizes (`PROOFS.md` beside this file).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...numerics.network import Layer, Network
+
+CORE, INPUT, OUTPUT = "c", "i", "o"  # where a unit lives
+
+
+@dataclass(frozen=True)
+class Tie:
+    """What one unit is tied to in one layer: a group (relabelled 0, 1, ...), whether its query/key rows exist, how many of
+    its coordinates have value rows, and its plane index (relabelled; without rope a number of its own)."""
+
+    group: int
+    scores: bool
+    values: int
+    plane: int
+
+
+LayerType = tuple[Tie | None, ...]  # one entry a unit, base first; None: tied to nothing in this layer
+
+
+@dataclass(frozen=True)
+class SetType:
+    """The type of a set S u T. `unit`: coordinates in a unit; `base`: units in S; `homes`: where each unit lives; for each
+    layer the ties of its units."""
+
+    unit: int
+    base: int
+    homes: str
+    layers: tuple[LayerType, ...]
+
+    @property
+    def label(self) -> str:
+        """The name of the type in the labels of its point."""
+        ties = ";".join(
+            ",".join("-" if t is None else f"{t.group}{int(t.scores)}{t.values}{t.plane}" for t in layer)
+            for layer in self.layers
+        )
+        return f"{self.base}{self.homes}:{ties}"
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Units start..stop-1 of one home which are tied to the same groups in the same way, layer by layer."""
+
+    home: str
+    start: int
+    stop: int
+    ties: LayerType
+
+
+def unit_size(network: Network) -> int:
+    """2 with rope, else 1."""
+    return 2 if network.rotates else 1
+
+
+def core_width(network: Network) -> int:
+    """The coordinates that every stream has: hidden widths are equal to it, d_0 and d_l at least as large."""
+    return network.d[1] if network.l > 1 else min(network.d)
+
+
+def block_width(network: Network, layer: Layer) -> int:
+    """w: the coordinates reserved for one group."""
+    unit = unit_size(network)
+    width = max(layer.a, layer.dv or 0)
+    return -(-width // unit) * unit
+
+
+def set_types(network: Network, base: int) -> list[SetType]:
+    """The types of all sets S u T, T of at most two units outside the base of `base` core units, each once."""
+    unit = unit_size(network)
+    start = tuple(_ties(network, CORE, s, unit) for s in range(base))
+    runs = list(_runs(network, unit, base))
+    found: dict[SetType, None] = {}
+
+    def note(units: tuple[_Run, ...], shared: frozenset[int] = frozenset()) -> None:
+        homes = CORE * base + "".join(u.home for u in units)
+        ties = [*start, *(u.ties for u in units)]
+        layers = tuple(_relabel(tuple(t[i] for t in ties), i in shared) for i in range(network.l))
+        found.setdefault(SetType(unit, base, homes, layers))
+
+    if base:
+        note(())
+    for run in runs:
+        note((run,))
+    for one, two in itertools.combinations_with_replacement(runs, 2):
+        if one is not two or one.stop - one.start > 1:
+            for shared in _shared_planes(network, one, two):
+                note((one, two), shared)
+    return list(found)
+
+
+def _runs(network: Network, unit: int, base: int) -> Iterator[_Run]:
+    core = core_width(network) // unit
+    homes = ((CORE, base, core), (INPUT, core, network.d[0] // unit), (OUTPUT, core, network.d[-1] // unit))
+    edges = {base, core}
+    for y in network.layers:
+        w = block_width(network, y)
+        for g in range(y.kv):
+            for end in (0, y.a, y.dv or 0, w):
+                at = g * w + end
+                edges |= {at // unit, -(-at // unit)}
+    for home, first, last in homes:
+        inside = sorted({first, last} | {e for e in edges if first < e < last})
+        for start, stop in itertools.pairwise(inside):
+            if start < stop:
+                yield _Run(home, start, stop, _ties(network, home, start, unit))
+
+
+def _ties(network: Network, home: str, number: int, unit: int) -> LayerType:
+    return tuple(
+        _tie(network, y, number, unit) if home == CORE or (home == INPUT and y.index == 1) else None
+        for y in network.layers
+    )
+
+
+def _tie(network: Network, layer: Layer, number: int, unit: int) -> Tie | None:
+    group, row = divmod(number * unit, block_width(network, layer))
+    if group >= layer.kv:
+        return None
+    values = min(max((layer.dv or 0) - row, 0), unit)
+    return Tie(group, row < layer.a, values, 0) if row < layer.a or values else None
+
+
+def _shared_planes(network: Network, one: _Run, two: _Run) -> Iterator[frozenset[int]]:
+    """The sets of layers in which a unit of each run can have the same plane index in different groups."""
+    if not network.rotates:
+        yield frozenset()
+        return
+    shift: dict[int, set[int]] = {}
+    for i, (y, a, b) in enumerate(zip(network.layers, one.ties, two.ties, strict=True)):
+        if a and b and a.scores and b.scores and a.group != b.group:
+            shift.setdefault((b.group - a.group) * block_width(network, y) // 2, set()).add(i)
+    lowest, highest = two.start - (one.stop - 1), two.stop - 1 - one.start
+    yield from (frozenset(layers) for s, layers in shift.items() if lowest <= s <= highest)
+    if highest - lowest + 1 > len([s for s in shift if lowest <= s <= highest]):
+        yield frozenset()
+
+
+def _relabel(ties: LayerType, same_plane: bool) -> LayerType:
+    """Groups numbered in order of appearance, planes in the order of the units with query/key rows; the last takes the
+    plane of the one before where they share it."""
+    groups: dict[int, int] = {}
+    made: list[Tie | None] = []
+    plane = 0
+    for tie in ties:
+        if tie is None:
+            made.append(None)
+            continue
+        group = groups.setdefault(tie.group, len(groups))
+        if same_plane and tie is ties[-1]:
+            plane -= 1
+        made.append(Tie(group, tie.scores, tie.values, plane if tie.scores else 0))
+        plane += tie.scores
+    return tuple(made)
