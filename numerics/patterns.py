@@ -23,7 +23,8 @@ class Patterns:
 
     def lift(self, array: Any) -> Array:
         """Where the numbers are not zero."""
-        return np.asarray(array) != 0
+        nonzero: Array = np.asarray(array) != 0
+        return nonzero
 
     def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
         """Non-zero if some product in the sum can be."""
