@@ -128,9 +128,8 @@ def forward(
     Raises `ValueError` for missing, unknown or misshapen arrays.
     """
     given = {**generic_constants(network), **(constants or {})}
-    arrays = _checked(network, params)
-    result: Array = _call(_compiled_forward(network, dtype), arrays, _checked_input(network, X), given)
-    return result
+    made: Array = _call(_compiled_forward(network, dtype), _checked(network, params), _checked_input(network, X), given)
+    return made
 
 
 def parameter_jacobian(

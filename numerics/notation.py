@@ -21,8 +21,6 @@ FIELDS = (*SIZE_FIELDS, *FLAGS, "bias", "norm", "ffn")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
-Size = int | str  # a number, or the name of a free size
-
 
 class NotationError(NetworkError):
     """The text is not in the notation; `column` counts from 1."""
@@ -45,6 +43,16 @@ class Family:
         if missing:
             raise NetworkError(f"the family {self.text!r} needs sizes for {', '.join(missing)}")
         return _build(_read_words(self.text), {n: sizes[n] for n in self.names})
+
+    @property
+    def fields(self) -> dict[str, tuple[int | str, ...]]:
+        """The sizes of each field as given, numbers or names; ffn is left out."""
+        words = _read_words(self.text)
+        return {
+            name: tuple(int(v) if v.isdigit() else v for v in word.values)
+            for name, word in words.items()
+            if name in SIZE_FIELDS
+        }
 
     def __str__(self) -> str:
         return self.text

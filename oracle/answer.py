@@ -84,6 +84,8 @@ def decide(
         if e.value is not None and (not lower <= e.value <= upper or e.value != proved[0].value):
             known = f"{lower} <= dimension <= {upper}, {proved[0].source}: {proved[0].value}"
             raise Contradiction(f"{spec}: {e.source} says {e.value}, but {known}")
+    dimension: int | None
+    label: str | None
     if lower == upper:
         dimension, label = lower, "proven"
     elif proved:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..numerics.network import Network
 from ..numerics.notation import parse
@@ -36,7 +36,9 @@ def dimension(
     if isinstance(network, str):
         network = parse(network)
     evidence: list[Evidence] = []
-    lower, upper, certificate, redundancy = 0, network.parameters, None, ()
+    lower, upper = 0, network.parameters
+    certificate: dict[str, Any] | None = None
+    redundancy: tuple[tuple[str, int], ...] = ()
     refusal = _unaffordable(network, timeout)
     if refusal:
         evidence.append(Evidence("value", None, "certificate", "unused", "proof", refusal))

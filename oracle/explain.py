@@ -55,7 +55,7 @@ def _upper(network: Network, answer: Answer) -> list[str]:
         lines.append(f"  {reduced} has {reduced.parameters} parameters; along each of these fields the function does not change:")
         listed = [dict(e) for e in upper["fields"]]
         width = max((len(_place(e)) for e in listed), default=0)
-        shown = {}
+        shown: dict[str, str] = {}
         for field in catalogue(reduced):
             if field.to_json() in listed:
                 shown.setdefault(_place(field.to_json()), field.describe())

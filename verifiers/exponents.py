@@ -25,13 +25,16 @@ def exponent_count(program: Program) -> int:
     return sum(int(s.data.counted.sum()) for s in program.instructions if s.operation == "exp")
 
 
-def independent_draws(network: Network, program: Program, seed: int, ring: PrimeField) -> list[int] | None:
+def independent_draws(
+    network: Network, program: Program, seed: int, ring: PrimeField, theta: Mapping[str, Array] | None = None
+) -> list[int] | None:
     """Draws whose rows (exponents at X minus exponents at X', one theta a row) have full column rank mod p; None: not found.
 
-    Full rank is a proof of independence. None is only a refusal: nothing follows.
+    Full rank is a proof of independence; with one given `theta` for all rows, of independence at that theta. None is only a
+    refusal: nothing follows.
     """
     count = exponent_count(program)
-    shared = Point(seed, ring.p).constants(program)
+    shared = {**Point(seed, ring.p).constants(program), **(theta or {})}
     for wanted in (count + SPARE_DRAWS, 2 * count + SPARE_DRAWS):
         numbers, rows = _rows(network, program, seed, ring, shared, wanted)
         found = pivots(rows, ring)
@@ -72,7 +75,7 @@ def _difference(
             inputs = Point(seed, ring.p, f"exponents/{k}/{twin}").inputs(program, [0])
             draws.append({**{n: v[None] for n, v in own.items()}, **inputs})
         stacked = {n: np.concatenate([d[n] for d in draws]) for n in draws[0]}
-        values = evaluate(program, ring, {**stacked, **shared})
+        values = evaluate(program, ring, {**stacked, **shared})  # what is shared replaces what was drawn
         sides.append(_exponents(program, values, len(numbers)))
     return ring.reduce(sides[0] - sides[1])
 

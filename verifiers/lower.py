@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.program import Program
 from ..numerics.rank import pivots
-from ..numerics.rings import NotInvertible, PrimeField
+from ..numerics.rings import Array, NotInvertible, PrimeField
 from .index_sets import format_set
 
 MAX_ROWS_FACTOR = 8  # inputs are doubled until the rows are this many times the parameters
@@ -67,11 +68,21 @@ def rank_lower_bound(network: Network, program: Program, seed: int, ring: PrimeF
 
 
 def usable_inputs(
-    network: Network, program: Program, seed: int, ring: PrimeField, wanted: int, prefix: str = ""
+    network: Network,
+    program: Program,
+    seed: int,
+    ring: PrimeField,
+    wanted: int,
+    prefix: str = "",
+    theta: Mapping[str, Array] | None = None,
 ) -> tuple[list[int], dict[str, Any]]:
-    """The first `wanted` input numbers at which the network can be evaluated mod p, and everything bound there."""
+    """The first `wanted` input numbers at which the network can be evaluated mod p, and everything bound there.
+
+    The parameters are `theta` or, without it, those of the seed's point.
+    """
     point = Point(seed, ring.p, prefix)
-    fixed = {**point.parameters(network), **Point(seed, ring.p).constants(program)}
+    parameters = point.parameters(network) if theta is None else theta
+    fixed = {**parameters, **Point(seed, ring.p).constants(program)}
     numbers: list[int] = []
     start, step = 0, wanted
     while len(numbers) < wanted:

@@ -5,6 +5,7 @@ Then adjoining the roots gives a domain, so that a minor that is non-zero at one
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..numerics.evaluate import evaluate
@@ -14,6 +15,7 @@ from ..numerics.program import Program
 from ..numerics.rings import Array, NotInvertible, PrimeField
 
 MAX_TRIES = 20_000
+MAX_TRIES_AT_THETA = 300  # at one theta radicands may be equal or squares: no witness exists then
 
 
 class _Watched(PrimeField):
@@ -50,19 +52,25 @@ def radicand_count(program: Program) -> int:
     return total
 
 
-def radicand_witnesses(network: Network, program: Program, seed: int, ring: PrimeField) -> dict[str, Any] | None:
-    """The `radicands` object of a certificate, or None where the search is given up."""
+def radicand_witnesses(
+    network: Network, program: Program, seed: int, ring: PrimeField, theta: Mapping[str, Array] | None = None
+) -> dict[str, Any] | None:
+    """The `radicands` object of a certificate, or None where the search is given up.
+
+    With a given `theta` the witnesses show that the radicands are independent non-squares at that theta.
+    """
     shared = Point(seed, ring.p).constants(program)
-    for k in range(MAX_TRIES):
+    tries = MAX_TRIES if theta is None else MAX_TRIES_AT_THETA
+    for k in range(tries):
         point = Point(seed, ring.p, f"radicands/{k}/")
-        parameters = point.parameters(network)
+        parameters = point.parameters(network) if theta is None else dict(theta)
         try:
             evaluate(program, ring, {**shared, **parameters, **point.inputs(program, [0])})
         except NotInvertible:
             continue
         witnesses = []
         for j in range(radicand_count(program)):
-            found = _witness(program, seed, ring, {**shared, **parameters}, k, j)
+            found = _witness(program, seed, ring, {**shared, **parameters}, k, j, tries)
             if found is None:
                 return None
             witnesses.append(found)
@@ -70,8 +78,10 @@ def radicand_witnesses(network: Network, program: Program, seed: int, ring: Prim
     return None
 
 
-def _witness(program: Program, seed: int, ring: PrimeField, fixed: dict[str, Any], k: int, j: int) -> int | None:
-    for w in range(MAX_TRIES):
+def _witness(
+    program: Program, seed: int, ring: PrimeField, fixed: dict[str, Any], k: int, j: int, tries: int
+) -> int | None:
+    for w in range(tries):
         inputs = Point(seed, ring.p, f"radicands/{k}/witness/{w}/").inputs(program, [0])
         try:
             evaluate(program, _Watched(ring.p, j), {**fixed, **inputs})

@@ -26,7 +26,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import shake_256
 from itertools import combinations, product
-from math import comb, isqrt
+from math import comb, isqrt, prod
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -1487,17 +1487,18 @@ class Kind(NamedTuple):
         return f"{self.base}{self.homes}:{ties}"
 
 
-def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, exponents: Any) -> int:
-    """Return the number of free entries of the chart, proven to be the dimension by full blocks of every type."""
+def check_coordinates(nets: Sequence[Network], source: Source, lower: Any, upper: Any, exponents: Any) -> None:
+    """Check that the dimension of each network, all members of one family, is the number of free entries of its chart."""
     lower = record(lower, "rule tokens base spare", "lower")
+    require(lower["rule"] == "coordinates", "schema", "the rule of lower is not coordinates")
     require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
+    net = nets[0]
     base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
-    core = chart_applies(net, unit)
     free_tokens = net.causal or net.kind == "lightning" or not (net.rope or net.alibi)
     require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
     require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
-    require(base * unit <= core and (base or net.kind == "softmax"), "coordinates", "no such base")
+    require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
 
     if net.kind == "softmax":
         one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
@@ -1505,11 +1506,149 @@ def check_coordinates(net: Network, source: Source, lower: Any, upper: Any, expo
         check_exponents(net._replace(layers=tuple(one_head), t=tokens), source, exponents)
     else:
         require(exponents is None, "schema", "exponents without need")
-    for kind in set_types(net, unit, base, core // unit):
-        check_block(net, kind, unit, tokens, spare, source)
+    seen: set[Kind] = set()
+    for member in nets:
+        core = chart_applies(member, unit)
+        require(base * unit <= core, "coordinates", "the base is wider than the core")
+        for kind in set_types(member, unit, base, core // unit) - seen:
+            seen.add(kind)
+            check_block(member, kind, unit, tokens, spare, source)
+
+
+def chart_size(net: Network) -> int:
+    """Return the number of free entries of the chart: a formula, meant for networks that `chart_applies` accepts."""
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
     fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
     return parameters(net) - fixed - (len(net.layers) if net.kind == "lightning" else 0)
+
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
+MAX_MEMBERS = 20_000
+MAX_DEGREE = 4
+
+
+class Family(NamedTuple):
+    """A spec with named sizes: its words, and the names in order."""
+
+    words: tuple[tuple[str, str, list[str]], ...]  # key, "=" or "", values
+    names: tuple[str, ...]
+
+    def values(self, key: str) -> list[str]:
+        """Return the values of a key, names and numbers."""
+        return next((values for word, _, values in self.words if word == key), [])
+
+    def at(self, sizes: Mapping[str, int]) -> str:
+        """Return the spec with numbers for names."""
+        made = [
+            key + equals + ",".join(str(sizes.get(v, v)) if key in NAMED else v for v in values)
+            for key, equals, values in self.words
+        ]
+        return " ".join(made)
+
+
+NAMED = ("d", "a", "dv", "heads")  # where sizes may be named
+
+
+def read_family(spec: str) -> Family:
+    """Read a spec in which widths, a, dv and heads may be names."""
+    require(len(spec) <= MAX_TEXT, "caps", f"spec longer than {MAX_TEXT} characters")
+    words, names = [], set()
+    for word in spec.split(" "):
+        key, equals, value = word.partition("=")
+        values = value.split(",") if equals else []
+        words.append((key, equals, values))
+        names |= {v for v in values if key in NAMED and NAME.fullmatch(v)}
+    require(0 < len(names) <= 6, "spec", "a family has one to six named sizes")
+    return Family(tuple(words), tuple(sorted(names)))
+
+
+def family_bounds(family: Family, least: int) -> dict[str, int]:
+    """Return how large the small members are; any member compresses to one of them with the same types (PROOFS section 6)."""
+    heads, rows, widths = ({v for v in family.values(key) if NAME.fullmatch(v)} for key in ("heads", "a", "d"))
+    with_dv = bool(family.values("dv"))
+    rows |= {v for v in family.values("dv") if NAME.fullmatch(v)}
+    numbers = [int(v) for key in ("a", "dv") for v in family.values(key) if v.isdigit()]
+    unit = 2 if any(key == "rope" for key, _, _ in family.words) else 1
+    start = max([4, least, *numbers])
+    require(not (heads & (rows | widths)), "spec", "heads share no name with other sizes")
+    require(not (heads and family.values("kv")), "spec", "a named number of heads comes without kv")
+    if not with_dv:
+        most = max([start, *(int(v) for v in family.values("d") if v.isdigit())])
+        return dict.fromkeys(family.names, most + 2 * unit * len(rows | widths))
+    require(not rows & widths, "spec", "with dv widths share no name with rows")
+    require(all(len(set(family.values(key))) <= 1 for key in ("d", "a", "dv", "heads", "kv")), "spec", "layers differ")
+    groups = (family.values("kv") or family.values("heads") or ["1"])[0]
+    kv = int(groups) if groups.isdigit() else max(3, least)
+    tall = start + 2 * unit * len(rows)
+    wide = max(kv * (tall + unit) + 2 * unit, start)
+    return {n: kv if n in heads else tall if n in rows else wide for n in family.names}
+
+
+def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
+    """Check that all members that meet the conditions, with names at least `least`, have the dimension that a polynomial gives."""
+    claim = record(file["claim"], "dimension least", "claim")
+    least, family = natural(claim["least"], "least", 64), read_family(spec)
+    require(least >= 1, "claim", "sizes are at least 1")
+    bounds, members, count = family_bounds(family, least), [], 1
+    for bound in bounds.values():
+        count *= max(bound - least + 1, 0)
+    require(count <= MAX_MEMBERS, "caps", "too many small members")
+    for sizes in product(*(range(least, bounds[n] + 1) for n in family.names)):
+        try:
+            net = parse(family.at(dict(zip(family.names, sizes, strict=True))))
+            chart_applies(net, 2 if net.rope else 1)
+        except ReplayError as error:
+            require(error.rule in ("spec", "coordinates"), error.rule, str(error))
+            continue
+        members.append(net)
+    require(bool(members), "coordinates", "no member of the family meets the conditions")
+    check_coordinates(members, source, file["lower"], file["upper"], file.get("exponents"))
+
+    text = words(claim["dimension"], "dimension")
+    terms = polynomial(text, family.names)
+    for sizes in product(range(1, MAX_DEGREE + 2), repeat=len(family.names)):  # both have degree <= 4 in each name
+        at = dict(zip(family.names, sizes, strict=True))
+        value = sum(c * prod(at[name] ** power for name, power in powers.items()) for c, powers in terms)
+        require(value == chart_size(raw(family, at)), "claim", f"the polynomial is wrong at {at}")
+    return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate"
+
+
+def polynomial(text: str, names: Sequence[str]) -> list[tuple[int, dict[str, int]]]:
+    """Read a polynomial such as ``48*h*k*n - 24*h*k^2``, of degree at most 4 in each name."""
+    require(len(text) <= MAX_TEXT, "caps", "the polynomial is too long")
+    found = []
+    for sign, term in re.findall(r"(^-?|\+ |- )([a-z0-9_*^]+)(?: |$)", text):
+        coefficient, powers = -1 if "-" in sign else 1, dict.fromkeys(names, 0)
+        for factor in term.split("*"):
+            name, _, power = factor.partition("^")
+            if factor.isdigit() and len(factor) <= MAX_DIGITS:
+                coefficient *= int(factor)
+                continue
+            require(name in powers, "claim", f"not a size of the family: {name[:30]}")
+            require(re.fullmatch(r"[1-4]?", power) is not None, "claim", f"powers go up to {MAX_DEGREE}")
+            powers[name] += int(power or 1)
+        require(max(powers.values()) <= MAX_DEGREE, "claim", f"powers go up to {MAX_DEGREE}")
+        found.append((coefficient, powers))
+    spelled = re.sub(r"(^-?|\+ |- )([a-z0-9_*^]+)( |$)", "", text)
+    require(bool(found) and not spelled, "claim", "not a polynomial")
+    return found
+
+
+def raw(family: Family, at: Mapping[str, int]) -> Network:
+    """Return the sizes as a network, without asking whether it is one: the chart's formula is a polynomial in them."""
+
+    def numbers(key: str, missing: list[int]) -> list[int]:
+        return [at[v] if v in at else size(v) for v in family.values(key)] or missing
+
+    words = [key for key, _, _ in family.words]
+    d = numbers("d", [])
+    d *= min(numbers("l", [0])[0], MAX_LAYERS) + 1 if len(d) == 1 else 1
+    l = len(d) - 1
+    every = {key: numbers(key, missing) for key, missing in (("a", []), ("heads", [1]), ("dv", [0]))}
+    every["kv"] = numbers("kv", every["heads"])
+    a, heads, dv, kv = (v * l if len(v) == 1 else v for v in (every[key] for key in ("a", "heads", "dv", "kv")))
+    layers = tuple(map(Layer, d, d[1:], a, heads, kv, dv))
+    return Network(words[0], layers, skip="skip" in words, rope="rope" in words)
 
 
 def chart_applies(net: Network, unit: int) -> int:
@@ -1628,7 +1767,7 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
             count += column
     if not count:
         return
-    inputs = count // (layers[-1].n * (tokens - 1)) + 1 + spare
+    inputs = 3 * count // (2 * layers[-1].n * (tokens - 1)) + 1 + spare
     require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
     w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
     for n in range(inputs):
@@ -1687,12 +1826,15 @@ class Verdict(NamedTuple):
     spec: str = ""
     lower: int = 0
     upper: int = 0
+    family: str = ""
     holes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.verdict == "invalid":
             return f"{self.verdict}: {self.rule}: {self.message}"
-        if self.lower == self.upper:
+        if self.family:
+            claim = f"{self.spec} has dimension {self.family}"
+        elif self.lower == self.upper:
             claim = f"{self.spec} has dimension {self.lower}"
         else:
             claim = f"{self.spec} has {self.lower} <= dimension <= {self.upper}"
@@ -1716,16 +1858,19 @@ def check(text: str) -> Verdict:
     require(file["format"] == "neuromanifold-certificate", "schema", "not a neuromanifold certificate")
     require(natural(file["version"], "version") == 1, "schema", "only version 1 is known")
     spec = words(file["spec"], "spec")
-    claim = record(file["claim"], "lower upper", "claim")
-    lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
     p, seed = natural(file["prime"], "prime"), natural(file["seed"], "seed")
     holes = tuple(words(hole, "a hole") for hole in array(file["holes"], "holes", MAX_TEXT))
     require(all(hole.strip() for hole in holes), "schema", "a hole without a name")
-
-    net = parse(spec)
     require(1 << 20 < p < 1 << 31 and p % 4 == 3, "prime", "the prime is not in range, or not 3 mod 4")
     require(all(p % k for k in range(3, isqrt(p) + 1, 2)), "prime", f"{p} is composite")
-    source = Source(p, seed)
+    source, verdict = Source(p, seed), "holey" if holes else "valid"
+
+    if isinstance(file["claim"], dict) and "least" in file["claim"]:
+        require("radicands" not in file, "schema", "radicands without need")
+        return Verdict(verdict, spec=spec, family=check_family(file, spec, source), holes=holes)
+    claim = record(file["claim"], "lower upper", "claim")
+    lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
+    net = parse(spec)
     require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
     for key, present in (("exponents", has_exponentials(net)), ("radicands", bool(net.norm))):
         if present and file["lower"] is not None:
@@ -1734,9 +1879,12 @@ def check(text: str) -> Verdict:
             require(key not in file, "schema", f"{key} without need")
 
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
-        size = check_coordinates(net, source, file["lower"], file["upper"], file.get("exponents"))
+        require("radicands" not in file, "schema", "radicands without need")
+        chart_applies(net, 2 if net.rope else 1)
+        check_coordinates([net], source, file["lower"], file["upper"], file.get("exponents"))
+        size = chart_size(net)
         require(lower == upper == size, "claim", f"the chart has {size} free entries, the claim is {lower} to {upper}")
-        return Verdict("holey" if holes else "valid", spec=spec, lower=size, upper=size, holes=holes)
+        return Verdict(verdict, spec=spec, lower=size, upper=size, holes=holes)
     affordable(net)
 
     above = parameters(net)
@@ -1764,7 +1912,7 @@ def check(text: str) -> Verdict:
             check_exponents(net, source, file["exponents"])
         below = check_minor(net, source, file["lower"])
     require(lower == below, "claim", f"lower is {below}, the claim is {lower}")
-    return Verdict("holey" if holes else "valid", spec=spec, lower=below, upper=above, holes=holes)
+    return Verdict(verdict, spec=spec, lower=below, upper=above, holes=holes)
 
 
 CODES = {"valid": 0, "holey": 4, "invalid": 1}

@@ -1,0 +1,1 @@
+"""Coordinate certificates: dimensions at any size from the ranks of a few tiny blocks."""

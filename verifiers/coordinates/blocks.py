@@ -28,7 +28,7 @@ class Block:
     def inputs(self, spare: int) -> int:
         """How many inputs the block is looked at: one token adds little (the first under a mask, a scale in lightning)."""
         n = self.network
-        return int(self.columns.sum()) // (n.d[-1] * (n.t - 1)) + 1 + spare
+        return 3 * int(self.columns.sum()) // (2 * n.d[-1] * (n.t - 1)) + 1 + spare
 
     def rank(self, seed: int, prefix: str, spare: int, ring: PrimeField) -> int:
         """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""

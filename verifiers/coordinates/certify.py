@@ -11,7 +11,7 @@ from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
 from ..exponents import independent_draws
 from ..index_sets import format_set
 from .blocks import block
-from .types import block_width, core_width, set_types, unit_size
+from .types import SetType, block_width, core_width, set_types, unit_size
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
@@ -126,7 +126,7 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
         for base in BASES:
             if base * unit_size(network) > core_width(network) or (base == 0 and network.kind == "lightning"):
                 continue
-            failed = _first_short_block(network, base, tokens, seed, ring)
+            failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
             if failed is None:
                 return {
                     "format": "neuromanifold-certificate", "version": 1, "spec": str(network),
@@ -141,16 +141,16 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
     raise NotCovered(short)
 
 
-def _first_short_block(network: Network, base: int, tokens: int, seed: int, ring: PrimeField) -> str | None:
-    for kind in set_types(network, base):
-        small = block(network, kind, tokens)
-        columns = int(small.columns.sum()) if small else 0
-        if not small or not columns:
-            continue
-        try:
-            found = small.rank(seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring)
-        except NotInvertible:
-            return "a block met a zero denominator at this seed"
-        if found < columns:
-            return f"with {tokens} tokens the block of type {kind.label} has rank {found} of {columns} columns"
+def short_block(network: Network, kind: SetType, tokens: int, seed: int, ring: PrimeField) -> str | None:
+    """In what way the block of a type falls short of full column rank, or None."""
+    small = block(network, kind, tokens)
+    columns = int(small.columns.sum()) if small else 0
+    if not small or not columns:
+        return None
+    try:
+        found = small.rank(seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring)
+    except NotInvertible:
+        return "a block met a zero denominator at this seed"
+    if found < columns:
+        return f"with {tokens} tokens the block of type {kind.label} has rank {found} of {columns} columns"
     return None

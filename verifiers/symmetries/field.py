@@ -94,7 +94,7 @@ class Field:
         for target, text in self.motion.items():
             name, part = _slice(target)
             total = _words_at(parse_words(text), basis, self.variable, point, ring)
-            place = moved[name][(slice(None), *part)]
+            place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
         flat = [ring.reduce(m.reshape(len(basis), int(np.prod(m.shape[1:])))) for m in moved.values()]
         return np.concatenate(flat, axis=1)
@@ -117,9 +117,9 @@ def parse_words(text: str) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _slice(target: str) -> tuple[str, tuple[int, ...]]:
+def _slice(target: str) -> tuple[str, int | None]:
     name, bracket, rest = target.partition("[")
-    return name, (int(rest[:-1]),) if bracket else ()
+    return name, int(rest[:-1]) if bracket else None
 
 
 def matrix(factor: str, point: Mapping[str, Array]) -> Array:
@@ -130,7 +130,7 @@ def matrix(factor: str, point: Mapping[str, Array]) -> Array:
         found = np.array([_product(gains[:c] + gains[c + 1 :]) for c in range(len(gains))], dtype=object)
     else:
         name, part = _slice(text)
-        found = point[name][part] if part else point[name]
+        found = point[name] if part is None else point[name][part]
     if found.ndim == 1:
         found = found[:, None]
     if found.ndim != 2:

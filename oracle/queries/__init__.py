@@ -1,0 +1,1 @@
+"""Questions about parameter points: same function, fiber, normal form, singular point. One file a question."""

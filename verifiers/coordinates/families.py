@@ -1,0 +1,191 @@
+"""Families: one certificate for all sizes of a description with named sizes.
+
+The types of every member occur among those of finitely many small members: a larger one is compressed, keeping the order of
+its sizes and at least two units of each kind (`PROOFS.md`, section 6). So the blocks of the small members prove the whole family.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from ...numerics.forward import record
+from ...numerics.network import Network, NetworkError
+from ...numerics.notation import Family
+from ...numerics.rings import DEFAULT_PRIME, PrimeField
+from ..exponents import independent_draws
+from ..index_sets import format_set
+from .certify import (
+    BASES,
+    SPARE_INPUTS,
+    NotCovered,
+    exponent_witness,
+    short_block,
+    token_choices,
+    uncovered,
+)
+from .types import SetType, set_types
+
+MAX_MEMBERS = 20_000
+LEAST = (1, 2, 3)  # smallest size of every name that is tried
+DEGREE = 4  # of the chart's polynomial in each name, at most
+Polynomial = dict[tuple[int, ...], int]  # exponents, one a name, to coefficient
+
+
+def family_certificate(family: Family, seed: int = 0) -> dict[str, Any]:
+    """A certificate that every member of the family which meets the conditions of a coordinate certificate, with all named
+    sizes at least `claim.least`, has the dimension that the polynomial `claim.dimension` gives.
+
+    Raises `NotCovered` where no member is covered or a block falls short.
+    """
+    reason = "no sizes were tried"
+    for least in LEAST:
+        try:
+            return _certificate(family, least, seed)
+        except NotCovered as short:
+            reason = str(short)
+    raise NotCovered(reason)
+
+
+def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
+    members = list(small_members(family, least))
+    if not members:
+        raise NotCovered("no member of the family meets the conditions")
+    ring = PrimeField(DEFAULT_PRIME)
+    network = members[-1]
+    short = "no number of tokens is allowed"
+    for tokens in token_choices(network):
+        sides: dict[str, Any] = {}
+        if network.kind == "softmax":
+            witness = exponent_witness(network, tokens)
+            draws = independent_draws(witness, record(witness), seed, ring)
+            if draws is None:
+                continue
+            sides["exponents"] = {"draws": format_set(draws)}
+        for base in BASES[network.kind == "lightning" :]:
+            kinds: dict[SetType, Network] = {}
+            for member in members:
+                for kind in set_types(member, base):
+                    kinds.setdefault(kind, member)
+            failed = next((f for k, m in kinds.items() if (f := short_block(m, k, tokens, seed, ring))), None)
+            if failed is None:
+                return {
+                    "format": "neuromanifold-certificate", "version": 1, "spec": family.text,
+                    "claim": {"dimension": polynomial_text(family.names, chart_polynomial(family)), "least": least},
+                    "prime": ring.p, "seed": seed,
+                    "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
+                    **sides,
+                    "upper": {"rule": "chart"},
+                    "holes": [],
+                }  # fmt: skip
+            short = failed
+    raise NotCovered(short)
+
+
+def small_members(family: Family, least: int) -> Iterator[Network]:
+    """The members, meeting the conditions, whose types are all the types of the family. Raises `NotCovered` if they cannot be told."""
+    bounds = _bounds(family, least)
+    count = 1
+    for b in bounds.values():
+        count *= max(b - least + 1, 0)
+    if count > MAX_MEMBERS:
+        raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}")
+    for sizes in itertools.product(*(range(least, bounds[n] + 1) for n in family.names)):
+        try:
+            member = family.at(**dict(zip(family.names, sizes, strict=True)))
+        except NetworkError:
+            continue
+        if uncovered(member) is None:
+            yield member
+
+
+def _bounds(family: Family, least: int) -> dict[str, int]:
+    """How large the named sizes of the small members are."""
+    fields = family.fields
+    allowed = {"d", "a", "dv", "heads"}
+    named = {f for f, values in fields.items() if any(isinstance(v, str) for v in values)}
+    if named - allowed:
+        raise NotCovered(f"named sizes are covered in {', '.join(sorted(allowed))}, not in {', '.join(sorted(named - allowed))}")
+    if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
+        raise NotCovered("with dv all layers must be alike")
+    heads = {v for v in fields.get("heads", ()) if isinstance(v, str)}
+    rows = {v for f in ("a", "dv") for v in fields.get(f, ()) if isinstance(v, str)}
+    widths = {v for v in fields["d"] if isinstance(v, str)}
+    if heads & (rows | widths) or ("dv" in fields and rows & widths):
+        raise NotCovered("a name may be shared by widths, or by a and dv, or without dv by both, not by heads and others")
+    if heads and "kv" in fields:
+        raise NotCovered("a named number of heads is covered without kv")
+    unit = 2 if "rope" in family.text.split() else 1
+    numbers = [v for f in ("a", "dv") for v in fields.get(f, ()) if isinstance(v, int)]
+    start = max([4, least, *numbers])
+    rows_bound = start + 2 * unit * (len(rows | widths) if "dv" not in fields else len(rows))
+    if "dv" not in fields:
+        most = max([start, *(v for v in fields["d"] if isinstance(v, int))])
+        return dict.fromkeys(family.names, most + 2 * unit * len(rows | widths))
+    groups = fields.get("kv", fields.get("heads", (1,)))[0]
+    kv = max(3, least) if isinstance(groups, str) else groups
+    width_bound = max(kv * (rows_bound + unit) + 2 * unit, start)
+    return {n: kv if n in heads else rows_bound if n in rows else width_bound for n in family.names}
+
+
+def chart_polynomial(family: Family) -> Polynomial:
+    """The number of free entries of the chart as a polynomial in the named sizes, by interpolation on a grid."""
+    grid = range(1, DEGREE + 2)
+    values = {p: _chart_formula(family, dict(zip(family.names, p, strict=True))) for p in itertools.product(grid, repeat=len(family.names))}
+    return _interpolate(values, len(family.names))
+
+
+def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
+    """The formula of `chart_size` in numbers that need not make a network."""
+    f = {k: [sizes[v] if isinstance(v, str) else v for v in values] for k, values in family.fields.items()}
+    d = f["d"] * (f["l"][0] + 1) if len(f["d"]) == 1 else f["d"]
+    l = len(d) - 1
+
+    def each(field: str, default: list[int]) -> list[int]:
+        values = f.get(field, default)
+        return values * l if len(values) == 1 else values
+
+    heads, words = each("heads", [1]), family.text.split()
+    total = 0
+    for i, (m, n, a, h, g, v) in enumerate(zip(d, d[1:], each("a", []), heads, each("kv", heads), each("dv", [0]), strict=False)):
+        total += (h + g) * a * m - g * (a if "rope" in words else a * a)
+        total += g * v * m + h * n * v - g * v * v if "dv" in f else g * n * m
+        total -= n * n if "skip" not in words and i < l - 1 else 0
+    return total - (l if words[0] == "lightning" else 0)
+
+
+def _interpolate(values: dict[tuple[int, ...], int], names: int) -> Polynomial:
+    """The polynomial of degree at most `DEGREE` in each name with the given values on the grid 1..DEGREE+1."""
+    from fractions import Fraction
+
+    nodes = range(1, DEGREE + 2)
+    basis = []  # coefficients of the Lagrange polynomials
+    for j in nodes:
+        c = [Fraction(1)]
+        for k in nodes:
+            if k != j:
+                shifted = [Fraction(0), *c]
+                c = [(s - k * x) / (j - k) for s, x in zip(shifted, [*c, Fraction(0)], strict=True)]
+        basis.append(c)
+    table: dict[tuple[int, ...], Fraction] = {p: Fraction(v) for p, v in values.items()}
+    for axis in range(names):
+        turned: dict[tuple[int, ...], Fraction] = {}
+        for p, v in table.items():
+            for power, c in enumerate(basis[p[axis] - 1]):
+                key = (*p[:axis], power, *p[axis + 1 :])
+                turned[key] = turned.get(key, Fraction(0)) + c * v
+        table = turned
+    return {p: int(v) for p, v in table.items() if v}
+
+
+def polynomial_text(names: tuple[str, ...], polynomial: Polynomial) -> str:
+    """A polynomial as text, highest degree first: `48*h*k*n - 24*h*k^2`."""
+    pieces = ""
+    for powers, coefficient in sorted(polynomial.items(), key=lambda t: (-sum(t[0]), t[1] < 0, tuple(-e for e in t[0]))):
+        factors = [n if e == 1 else f"{n}^{e}" for n, e in zip(names, powers, strict=True) if e]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, str(abs(coefficient)))
+        sign = ("- " if coefficient < 0 else "+ ") if pieces else "-" * (coefficient < 0)
+        pieces += f"{' ' * bool(pieces)}{sign}{'*'.join(factors)}"
+    return pieces or "0"

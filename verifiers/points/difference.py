@@ -1,0 +1,102 @@
+"""An input at which two parameter points give different outputs, proved by exact rationals or by disjoint enclosures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...numerics.evaluate import evaluate
+from ...numerics.forward import record
+from ...numerics.network import Network
+from ...numerics.point import words
+from ...numerics.program import Program
+from ...numerics.rings import Array, NotInvertible, Rationals
+from .enclosures import Enclosures
+from .theta import Theta
+
+TRIES = 6
+SPREAD = 5  # inputs are integers of at most this size over a scale
+SCALES = (1, 16, 4_096)  # small inputs keep exponentials in range
+BITS = (128, 512, 2_048)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Output entry `entry` = (coordinate, token) at input `x` differs: `values` exact, or `enclosed` (as floats) in disjoint enclosures.
+
+    `constants` are the values of the generic constants (rotations, slopes, gelu) at which it was evaluated.
+    """
+
+    x: Array
+    entry: tuple[int, int]
+    values: tuple[Fraction, Fraction] | None
+    enclosed: tuple[float, float] | None
+    constants: dict[str, Array]
+
+
+def find_difference(network: Network, theta: Theta, theta2: Theta, seed: int = 0) -> Difference | None:
+    """An input where f_theta and f_theta2 differ, or None: not found, from which nothing follows.
+
+    Guaranteed: at the returned input and constants the outputs differ, so that the functions differ for generic constants.
+    """
+    program = record(network)
+    for x, constants in _inputs(network, program, seed):
+        found = _compare(network, program, theta, theta2, x, constants)
+        if found is not None:
+            return found
+    return None
+
+
+def _inputs(network: Network, program: Program, seed: int) -> Iterator[tuple[Array, dict[str, Array]]]:
+    constants = {}
+    for step in program.instructions:
+        if step.operation == "generic":
+            size = max(int(np.prod(step.shape)), constants[step.data].size if step.data in constants else 0)
+            constants[step.data] = _drawn(seed, f"difference/{step.data}", size, 7, positive=True)
+    shape = (network.d[0], network.t)
+    for scale in SCALES if network.transcendental else SCALES[:1]:
+        for n in range(TRIES):
+            x = _drawn(seed, f"difference/{n}", shape[0] * shape[1], scale, positive=False).reshape(shape)
+            if n == 0:  # equal tokens: every softmax without rope is uniform, and the outputs are rational
+                x = np.broadcast_to(x[:, :1], shape)
+            yield x, constants
+
+
+def _drawn(seed: int, label: str, count: int, scale: int, positive: bool) -> Array:
+    values = [int(w) for w in words(seed, label, count) % np.uint64(2 * SPREAD + 1)]
+    made = np.empty(count, dtype=object)
+    made[:] = [Fraction(v + 1 if positive else v - SPREAD, scale) for v in values]
+    return made
+
+
+def _compare(
+    network: Network, program: Program, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
+) -> Difference | None:
+    if not network.transcendental and not network.norm:
+        one, two = (_outputs(program, Rationals(), point, x, constants) for point in (theta, theta2))
+        for entry in np.ndindex(one.shape):
+            if one[entry] != two[entry]:
+                return Difference(x, _pair(entry), (one[entry], two[entry]), None, constants)
+        return None
+    for bits in BITS:
+        try:
+            one, two = (_outputs(program, Enclosures(bits), point, x, constants) for point in (theta, theta2))
+        except NotInvertible:
+            continue
+        for entry in np.ndindex(one.shape):
+            if one[entry].disjoint(two[entry]):
+                return Difference(x, _pair(entry), None, (float(one[entry]), float(two[entry])), constants)
+    return None
+
+
+def _pair(entry: tuple[int, ...]) -> tuple[int, int]:
+    return entry[0], entry[1]
+
+
+def _outputs(program: Program, ring: Any, theta: Theta, x: Array, constants: dict[str, Array]) -> Array:
+    result: Array = evaluate(program, ring, {**theta, **constants, "X": x})[program.output].array
+    return result
