@@ -23,15 +23,21 @@ MAX_LISTED_WIDTHS = 4  # deeper stacks of equal widths print as d=6 l=5
 
 
 class NetworkError(ValueError):
-    """The description is not a network. The message says what was asked, what failed and the nearest valid thing."""
+    """The description is not a network. The message says what was asked, what failed and the nearest valid thing.
+
+    `field` names the field at fault, "" where none is.
+    """
+
+    def __init__(self, message: str, field: str = ""):
+        super().__init__(message)
+        self.field = field
 
 
 class UnsupportedNetwork(NetworkError):
     """A network this operation cannot handle; `field` names the mechanism in the way."""
 
     def __init__(self, field: str, message: str):
-        super().__init__(message)
-        self.field = field
+        super().__init__(message, field)
 
 
 @dataclass(frozen=True)
@@ -110,8 +116,8 @@ class Network:
     def __post_init__(self) -> None:
         l = len(self.d) - 1
         _require(self.kind in KINDS, f"unknown kind {self.kind!r}: lightning, softmax or mlp")
-        _require(l >= 1, "d needs at least two widths, as in d=3,3")
-        _require(l <= MAX_LAYERS, f"{l} layers are more than {MAX_LAYERS}")
+        _require(l >= 1, "d needs at least two widths, as in d=3,3", "d")
+        _require(l <= MAX_LAYERS, f"{l} layers are more than {MAX_LAYERS}", "d")
         if self.kind == "mlp":
             self._check_mlp()
         else:
@@ -121,47 +127,47 @@ class Network:
             self._check_attention(l)
         for name in ("d", "a", "heads", "kv", "dv"):
             for value in getattr(self, name) or ():
-                _require(1 <= value <= MAX_SIZE, f"{name}={value} is out of range: sizes are 1..{MAX_SIZE}")
-        _require(1 <= self.t <= MAX_SIZE, f"t={self.t} is out of range: sizes are 1..{MAX_SIZE}")
+                _require(1 <= value <= MAX_SIZE, f"{name}={value} is out of range: sizes are 1..{MAX_SIZE}", name)
+        _require(1 <= self.t <= MAX_SIZE, f"t={self.t} is out of range: sizes are 1..{MAX_SIZE}", "t")
 
     def _check_mlp(self) -> None:
         _require(self.r is not None, "an mlp needs its power, as in r=2")
-        _require(1 <= (self.r or 0) <= MAX_POWER, f"r={self.r} is out of range: powers are 1..{MAX_POWER}")
+        _require(1 <= (self.r or 0) <= MAX_POWER, f"r={self.r} is out of range: powers are 1..{MAX_POWER}", "r")
         given = [n for n in ("a", "heads", "kv", "dv", "skip", "causal", "window", "rope", "alibi", "bias", "norm", "ffn")
                  if getattr(self, n)]
-        _require(not given, f"an mlp has no {', '.join(given)}: it takes d, r (and t, which changes nothing)")
+        _require(not given, f"an mlp has no {', '.join(given)}: it takes d, r (and t, which changes nothing)", *given[:1])
         object.__setattr__(self, "t", 1)
 
     def _check_attention(self, l: int) -> None:
-        _require(self.r is None, "r belongs to mlp; a power for attention networks is written ffn=h:r")
+        _require(self.r is None, "r belongs to mlp; a power for attention networks is written ffn=h:r", "r")
         for name in ("a", "heads", "kv", "dv", "ffn"):
             value = getattr(self, name)
             if value is not None:
-                _require(len(value) == l, f"{name} has {len(value)} values for {l} layers: give one, or one per layer")
+                _require(len(value) == l, f"{name} has {len(value)} values for {l} layers: give one, or one per layer", name)
         for i, (h, g) in enumerate(zip(self.heads, self.kv, strict=True), 1):
-            _require(1 <= g <= h and h % g == 0, f"layer {i}: heads={h} is not a multiple of kv={g}")
+            _require(1 <= g <= h and h % g == 0, f"layer {i}: heads={h} is not a multiple of kv={g}", "kv")
         if self.rope:
             for i, a in enumerate(self.a, 1):
-                _require(a % 2 == 0, f"layer {i}: rope rotates planes, so a={a} must be even (nearest: a={a + 1})")
+                _require(a % 2 == 0, f"layer {i}: rope rotates planes, so a={a} must be even (nearest: a={a + 1})", "a")
         if self.skip:
-            _require(len(set(self.d)) == 1, f"skip needs equal widths, d={','.join(map(str, self.d))} are not")
+            _require(len(set(self.d)) == 1, f"skip needs equal widths, d={','.join(map(str, self.d))} are not", "skip")
         if self.norm is not None:
-            _require(self.norm in NORMS, f"unknown norm {self.norm!r}: rms or layer")
-            _require(self.skip, "norm is defined with skip: add skip")
+            _require(self.norm in NORMS, f"unknown norm {self.norm!r}: rms or layer", "norm")
+            _require(self.skip, "norm is defined with skip: add skip", "norm")
         if self.window is not None:
-            _require(self.causal, "window is defined with causal: add causal")
-            _require(1 <= self.window <= MAX_SIZE, f"window={self.window} is out of range: 1..{MAX_SIZE}")
+            _require(self.causal, "window is defined with causal: add causal", "window")
+            _require(1 <= self.window <= MAX_SIZE, f"window={self.window} is out of range: 1..{MAX_SIZE}", "window")
             if self.window >= self.t:
                 object.__setattr__(self, "window", None)
-        _require(not self.alibi or self.kind == "softmax", "alibi is defined for softmax only")
-        _require(all(c in BIAS_LETTERS for c in self.bias), f"bias={self.bias}: letters are q k v o, and u d with ffn")
+        _require(not self.alibi or self.kind == "softmax", "alibi is defined for softmax only", "alibi")
+        _require(all(c in BIAS_LETTERS for c in self.bias), f"bias={self.bias}: letters are q k v o, and u d with ffn", "bias")
         object.__setattr__(self, "bias", "".join(c for c in BIAS_LETTERS if c in self.bias))
         if self.ffn is None:
-            _require(not set(self.bias) & {"u", "d"}, "bias letters u and d belong to ffn: add ffn=h:r")
+            _require(not set(self.bias) & {"u", "d"}, "bias letters u and d belong to ffn: add ffn=h:r", "bias")
         for block in self.ffn or ():
-            _require(1 <= block.hidden <= MAX_SIZE, f"ffn={block}: hidden units are 1..{MAX_SIZE}")
+            _require(1 <= block.hidden <= MAX_SIZE, f"ffn={block}: hidden units are 1..{MAX_SIZE}", "ffn")
             ok = block.activation in ACTIVATIONS if block.power is None else 1 <= block.power <= MAX_POWER
-            _require(ok, f"ffn={block}: the activation is a power 1..{MAX_POWER}, silu, gelu or swiglu")
+            _require(ok, f"ffn={block}: the activation is a power 1..{MAX_POWER}, silu, gelu or swiglu", "ffn")
 
     @property
     def l(self) -> int:
@@ -273,6 +279,6 @@ def _values(values: Sequence[object]) -> str:
     return ",".join(map(str, values if len(set(values)) > 1 or not values else values[:1]))
 
 
-def _require(condition: bool, message: str) -> None:
+def _require(condition: bool, message: str, field: str = "") -> None:
     if not condition:
-        raise NetworkError(message)
+        raise NetworkError(message, field)

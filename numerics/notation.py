@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from .network import ACTIVATIONS, BIAS_LETTERS, KINDS, MAX_LAYERS, NORMS, Ffn, Network, NetworkError, UnsupportedNetwork
 
@@ -58,7 +59,7 @@ class Family:
 
 
 def parse(text: str) -> Network:
-    """The network of one line. Raises `NotationError`/`NetworkError`; a family raises `UnsupportedNetwork`."""
+    """The network of one line. Raises `NotationError`; a family raises `UnsupportedNetwork`."""
     found = parse_any(text)
     if isinstance(found, Family):
         names = ", ".join(found.names)
@@ -182,13 +183,18 @@ def _build(words: dict[str, _Word], sizes: dict[str, int]) -> Network:
             hidden, _, activation = value.partition(":")
             blocks.append(Ffn(resolve(hidden), int(activation) if activation.isdigit() else activation))
         ffn = tuple(blocks * l if len(blocks) == 1 else blocks)
-    return Network(
-        kind=kind, d=d, a=per_layer("a") or (), t=one("t") if "t" in words else 1,  # type: ignore[arg-type]
-        heads=per_layer("heads") or (), kv=per_layer("kv") or (), dv=per_layer("dv"), ffn=ffn,
-        window=one("window"), r=one("r"), bias=words["bias"].values[0] if "bias" in words else "",
-        norm=words["norm"].values[0] if "norm" in words else None,
-        skip="skip" in words, causal="causal" in words, rope="rope" in words, alibi="alibi" in words,
-    )  # fmt: skip
+    described: dict[str, Any] = {
+        "kind": kind, "d": d, "a": per_layer("a") or (), "t": one("t") if "t" in words else 1,
+        "heads": per_layer("heads") or (), "kv": per_layer("kv") or (), "dv": per_layer("dv"), "ffn": ffn,
+        "window": one("window"), "r": one("r"), "bias": words["bias"].values[0] if "bias" in words else "",
+        "norm": words["norm"].values[0] if "norm" in words else None,
+        "skip": "skip" in words, "causal": "causal" in words, "rope": "rope" in words, "alibi": "alibi" in words,
+    }  # fmt: skip
+    try:
+        return Network(**described)
+    except NetworkError as refusal:
+        word = words.get(refusal.field, words["kind"])
+        raise NotationError(str(refusal), word.column) from None
 
 
 def _nearest(word: str, valid: tuple[str, ...]) -> str:
