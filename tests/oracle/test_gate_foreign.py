@@ -65,7 +65,10 @@ def draw(fault: str) -> tuple[int | None, int | None]:
 
 
 def place_pattern(place: tuple[int | None, int | None], fault: str) -> str:
+    """The place as it must be named; a first layer whose first query sees nothing makes every output nan, whichever head it is."""
     layer, head = place
+    if fault == "blind" and layer != 2:
+        return "layer and head hidden by nan"
     where = "every layer" if layer is None else f"layer {layer}"
     return rf"{where}, every head" if head is None else rf"{where}, head {head}"
 
