@@ -16,12 +16,13 @@ from ...numerics.network import Network
 from ...numerics.rings import Array
 from ..answer import LABELS, Answer
 from .faults import recognise, same
-from .gradient import jacobian, spectrum
+from .gradient import Spectrum, jacobian, spectrum
 from .model import FRAMEWORKS, Framework, Model, ModelError, detected
 from .symmetry import moved
 
 OUTPUT_INPUTS = 4
 MAX_PARAMETERS = 2_000
+DEAD = 1e-12  # a tensor whose derivatives are all smaller gets no gradient
 ERROR_FACTOR = 4_096  # the error bound is this many roundings of the model's dtype for each layer
 
 
@@ -129,7 +130,7 @@ class _Examination:
             yield Failure("outputs", "", f"{off}; no typical fault explains them; {self._suspects()}")
         for number, fault in enumerate(named):
             yield Failure("outputs", f"{fault.place}, parameter {fault.fault.parameter}",
-                          f"{fault.fault.name}" if number else f"{off}; explained by: {fault.fault.name}")  # fmt: skip
+                          f"{fault.fault.name}" if number else f"{off}, as they would with: {fault.fault.name}")  # fmt: skip
 
     def _suspects(self) -> str:
         """The parameters without which the difference vanishes: each block set to zero in turn."""
@@ -159,36 +160,41 @@ class _Examination:
                               f"{symmetry.name} should leave the outputs unchanged, and changes them by {change:.2g}")  # fmt: skip
 
     def _gradients(self) -> Iterator[Failure]:
-        rows = self.network.d[-1] * self.network.t
-        count = 2 * (-(-self.network.parameters // rows) + 1)
-        X = inputs(self.network, self.seed + 1, count)
-        try:
-            blocks, how = jacobian(self.model, self.params, X)
-        except TypeError as error:
-            yield Failure("gradients", "", f"cannot be taken: {error}")
-            return
-        bad = [name for name, block in blocks.items() if not np.isfinite(block).all()]
-        for name in bad:
-            slot = np.argwhere(~np.isfinite(blocks[name]).all(axis=0))[0][0]
-            entry = np.unravel_index(int(slot), self.params[name].shape)
-            yield Failure("gradients", _where(name, entry), "the gradient is not finite")
-        if bad:
-            return
+        """Finite, and as many independent ones as the dimension: the inputs are doubled once where they might be too few."""
         self.answer = self.ask(str(self.network))
-        seen = spectrum(np.concatenate(list(blocks.values()), axis=1), self.params, count, how)
+        rows = self.network.d[-1] * self.network.t
+        count = -(-self.network.parameters // rows) + 1
+        for number in (count, 2 * count):
+            X = inputs(self.network, self.seed + 1, number)
+            try:
+                blocks, how = jacobian(self.model, self.params, X)
+            except TypeError as error:
+                yield Failure("gradients", "", f"cannot be taken: {error}")
+                return
+            bad = [name for name, block in blocks.items() if not np.isfinite(block).all()]
+            if bad:
+                for name in bad:
+                    slot = int(np.argwhere(~np.isfinite(blocks[name]).all(axis=0))[0][0])
+                    entry = np.unravel_index(slot, self.params[name].shape)
+                    yield Failure("gradients", _where(name, entry), "the gradient is not finite")
+                return
+            seen = spectrum(np.concatenate(list(blocks.values()), axis=1), self.params, number, how)
+            if seen.rank is not None and seen.rank == self.answer.dimension:
+                break
         self.rank = seen.rank
-        certified = self.answer.dimension
-        strong = self.answer.label is not None and LABELS.index(self.answer.label) <= LABELS.index(self.require)
-        if certified is None or not strong:
-            known = f"{self.answer.lower}..{self.answer.upper}, label {self.answer.label}"
-            yield Failure("rank", "", f"the dimension is not certified at {self.require}: {known}", True)
+        yield from self._rank(seen, [name for name, block in blocks.items() if not np.abs(block).max(initial=0.0) > DEAD])
+
+    def _rank(self, seen: Spectrum, dead: list[str]) -> Iterator[Failure]:
+        answer = self.answer
+        if answer is None or answer.label is None or LABELS.index(answer.label) > LABELS.index(self.require):
+            yield Failure("rank", "", f"the dimension is not certified at {self.require}: {answer}", True)
         elif seen.rank is None:
             message = f"singular values show no gap ({seen.kept:.1e}, then {seen.dropped:.1e}): check a smaller network"
             yield Failure("rank", "", message, True)
-        elif seen.rank != certified:
-            dead = [f"layer {n.split('.')[0]}, {n.split('.')[1]}" for n, b in blocks.items() if not np.abs(b).max(initial=0.0) > 1e-12]
-            where = f"no gradient reaches {' or '.join(dead)}" if dead else ""
-            yield Failure("rank", where, f"the Jacobian has numerical rank {seen.rank}, the certified dimension is {certified}")
+        elif seen.rank != answer.dimension:
+            names = " or ".join(f"layer {name.split('.')[0]}, parameter {name.split('.')[1]}" for name in dead)
+            message = f"the Jacobian has numerical rank {seen.rank}, the certified dimension is {answer.dimension}"
+            yield Failure("rank", f"no gradient reaches {names}" if dead else "", message)
 
 
 def _where(name: str, entry: tuple[Any, ...]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,8 @@ def recognise(
             continue
         wrong = run(network, params, constants, X, candidate.deviation)
         if same(wrong, outputs, tolerance):
-            found.append(candidate)
+            blind = not np.isfinite(outputs).any()  # nan at one place has reached every output: other places fit as well
+            found.append(replace(candidate, place="layer and head hidden by nan") if blind else candidate)
             explained.add(candidate.fault.name)
     return found
 

@@ -11,7 +11,9 @@ from .claims import Statement
 from .instances import Instance, Uncheckable
 from .verdict import Ask, Engine, Judgement, dimension_engine
 
-OF_DIMENSION = ("dimension", "at_least", "at_most", "parameters", "redundancy", "same_dimension_as")
+OF_DIMENSION = (
+    "dimension", "at_least", "at_most", "parameters", "redundancy", "fiber_dimension", "same_dimension_as",
+)  # fmt: skip
 PROOF_SECONDS = 300.0
 CATALOGUE = "neuromanifold.verifiers.claims"
 
@@ -29,10 +31,22 @@ def engines(ask: Ask | None = None) -> dict[str, Engine]:
 
         return model_engine(once)(statement, value, instance, require)
 
-    table["model"] = model
+    table |= {"model": model, "degree": _degree}
     if importlib.util.find_spec(CATALOGUE):
         table["proved"] = _proved
     return table
+
+
+def _degree(statement: Statement, value: int | str, instance: Instance, require: str) -> Judgement:
+    from ...verifiers.degree import input_degree
+
+    if instance.network is None:
+        raise Uncheckable("degree needs a network")
+    found = input_degree(instance.network)
+    if found.lower == found.upper:
+        return Judgement("holds" if value == found.upper else "refuted", f"degree = {found.upper} in X (proven)")
+    outcome = "refuted" if int(value) > found.upper else "undecided"
+    return Judgement(outcome, f"{found.lower} <= degree <= {found.upper} in X (proven)")
 
 
 def _proved(statement: Statement, value: int | str, instance: Instance, require: str) -> Judgement:

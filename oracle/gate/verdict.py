@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...numerics.network import UnsupportedNetwork
@@ -119,7 +119,7 @@ def dimension_engine(ask: Ask) -> Engine:
             certified += f"; the other network: {certified_text(other)}"
             return Judgement(_equal(low, high, least, most), certified, answer)
         wanted = int(value)
-        if statement.kind == "redundancy":
+        if statement.kind in ("redundancy", "fiber_dimension"):  # a generic fiber has dimension parameters - rank
             certified += f", redundancy = {_interval(answer.parameters - high, answer.parameters - low)}"
             wanted = answer.parameters - wanted
         if statement.kind == "at_least":

@@ -88,10 +88,10 @@ def test_refusals(text, says):
     "text", ["9**9**9", "2**60", "10**18 + 1", "(10**9)**9", "a // (d - 3)", "a % (d - 3)", "2**(-1)"]
 )
 def test_values_that_do_not_exist_are_refused_at_once(text):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ExpressionError, match="has no value"):
         parse_expression(text, NAMES)({"a": 2, "d": 3, "e": 5})
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 def test_a_missing_value_is_named():

@@ -59,7 +59,7 @@ dimension = 1
 
 [[claim]]
 id = "later"
-network = "lightning d=3,3 a=2 t=2 skip"
+network = "softmax d=3,3 a=2 t=2 skip"
 degree = 3
 """
 OUTCOMES = {"right": None, "wrong": "refuted", "known-wrong": None, "open": "undecided", "empty": "vacuous",
@@ -101,7 +101,7 @@ def test_text(file):
     assert "  ok   known-wrong: refuted, as expected (1 instance: 1 refuted)" in lines
     for claim, outcome in OUTCOMES.items():
         assert outcome is None or re.search(rf"^  FAIL line \d+: {claim}: {outcome}\b", text, re.MULTILINE)
-    assert lines[-1] == "2 of 7 claims passed (6 networks checked), 1 refuted, 1 undecided, 1 vacuous, 1 crashed, 1 unsupported"
+    assert lines[-1] == "2 of 7 claims passed (7 networks checked), 1 refuted, 1 undecided, 1 vacuous, 1 crashed, 1 unsupported"
     assert all(c.isprintable() or c == "\n" for c in text)
 
 
@@ -166,7 +166,7 @@ def failures(count: int, text: str = "x") -> Report:
 
 @pytest.mark.parametrize("text", ["x", HOSTILE, "x" * 20_000], ids=["short", "hostile", "long"])
 def test_ten_thousand_failures_stay_within_githubs_limits(text):
-    start = time.perf_counter()
+    start = time.process_time()
     report = failures(10_000, text)
     lines = list(annotations(report))
     commands = [line for line in lines if line.startswith("::")]
@@ -184,7 +184,7 @@ def test_ten_thousand_failures_stay_within_githubs_limits(text):
     xml = junit_xml(report)
     (suite,) = junitparser.JUnitXml.fromstring(xml)
     assert (suite.tests, suite.failures, suite.errors) == (10_000, 6_000, 4_000)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_a_full_summary_file_gets_nothing_more(tmp_path):

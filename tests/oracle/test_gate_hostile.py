@@ -67,7 +67,7 @@ def test_hostile_files_exit_2_in_bounded_time_and_memory(name, tmp_path, monkeyp
     path = tmp_path / "hostile.claims.toml"
     path.write_bytes(HOSTILE[name])
     tracemalloc.start()
-    start = time.perf_counter()
+    start = time.process_time()
     for form in ("text", "json", "github"):
         code, out = check(path, format=form, junit=tmp_path / "junit.xml", summary=tmp_path / f"{form}.md")
         assert code == 2
@@ -76,7 +76,7 @@ def test_hostile_files_exit_2_in_bounded_time_and_memory(name, tmp_path, monkeyp
         assert all(line.startswith("::error file=hostile.claims.toml,line=") for line in commands)
         assert (len(commands) >= 1) == (form == "github")
         assert max(map(len, out.split("\n"))) < 10_000
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
     assert not (tmp_path / "pwned").exists()
@@ -107,12 +107,12 @@ def test_a_megabyte_of_anything_is_read_or_refused_in_seconds(line):
     """The slowest inputs for tomllib that pass the scan."""
     numbered = "\n".join(line.replace("a", f"a{i}", 1) for i in range(MAX_BYTES // (len(line) + 8)))
     for text in (numbered, (line + "\n") * (MAX_BYTES // (len(line) + 1)), line * (9_000 // len(line))):
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             loads(text.encode())
         except Unreadable:
             pass
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
 
 
 def test_files_that_are_not_files(tmp_path):

@@ -9,6 +9,9 @@ import pytest
 from neuromanifold.numerics.network import UnsupportedNetwork
 from neuromanifold.oracle.answer import Answer, Contradiction
 from neuromanifold.oracle.gate.check import check_files, run_check
+from neuromanifold.oracle.gate.claims import read_claims
+from neuromanifold.oracle.gate.engines import engines
+from neuromanifold.oracle.gate.verdict import judge
 
 from .exact_rank import exact, labelled
 
@@ -54,9 +57,11 @@ NETWORK = 'network = "lightning d=3,3 a=2 t=2 skip"\n'  # dimension 16 of 21 par
         ('same_dimension_as = "softmax d=3,3 a=2 t=3 skip"', "refuted", 1),
         ("at_least = 10\nat_most = 20", "holds", 0),
         ("at_least = 10\nat_most = 12", "refuted", 1),
-        ("fiber_dimension = 5", "unsupported", 2),
-        ('fiber_dimension = 5\nexpect = "refuted"', "unsupported", 2),
-        ("dimension = 16\ndegree = 3", "unsupported", 2),
+        ("fiber_dimension = 5", "holds", 0),
+        ("fiber_dimension = 4", "refuted", 1),
+        ("dimension = 16\ndegree = 3", "holds", 0),
+        ("dimension = 16\ndegree = 2", "refuted", 1),
+        ("dimension = 15\ndegree = 3", "refuted", 1),
         ('same_dimension_as = "lightning d=3"', "unusable", 2),
         ('where = { n = "5..1" }\nwhen = "n > 0"\ndimension = 16', None, 2),
         ('where = { n = "1..5" }\nwhen = "n > 5"\ndimension = 16', "vacuous", 5),
@@ -141,6 +146,39 @@ def test_what_an_engine_raises_is_a_finding_of_its_own(tmp_path, expect, error, 
     assert str(result.shown.instance) == "lightning d=2,2 a=2 t=2" and result.counts["holds"] == 29
 
 
+@pytest.mark.parametrize("expect", ["holds", "refuted"])
+def test_a_kind_without_an_engine_is_unsupported_never_skipped(tmp_path, expect):
+    path = tmp_path / "x.toml"
+    path.write_text(f'[[claim]]\n{NETWORK}degree = 3\ndimension = 16\nexpect = "{expect}"')
+    (claim,) = read_claims(path).claims
+    table = engines(exact)
+    assert judge(claim, table).outcome == "holds"
+    for kind in ("degree", "dimension"):
+        result = judge(claim, {k: v for k, v in table.items() if k != kind})
+        assert (result.outcome, result.exit_code, result.counts) == ("unsupported", 2, {})
+        assert f"no engine for {kind}" in result.message
+
+
+@pytest.mark.parametrize(
+    ("network", "degree"),
+    [("lightning d=2,3 a=2 t=2", 3), ("lightning d=2 l=3 a=1 t=2", 27), ("lightning d=2 l=2 a=2 t=2 skip causal", 9),
+     ("lightning d=2,2 a=2 t=3 rope bias=qkvo", 3), ("lightning d=2,2 a=1 t=2 ffn=2:2", 6), ("mlp d=2,3,3,1 r=2", 4)],
+)  # fmt: skip
+def test_degrees(tmp_path, network, degree):
+    for value, outcome in ((degree, "holds"), (degree - 1, "refuted"), (degree + 1, "refuted")):
+        assert one(tmp_path, f'network = "{network}"\ndegree = {value}').outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("claim", "outcome"),
+    [("virtual-weights", "holds"), ("not-symmetric-key-two-tokens", "refuted"), ("virtual-wights", "unusable")],
+)
+def test_claims_of_the_catalogue(tmp_path, claim, outcome):
+    result = one(tmp_path, f'proved = "{claim}"')
+    assert result.outcome == outcome
+    assert outcome != "unusable" or "did you mean 'virtual-weights" in result.shown.certified
+
+
 def test_ctrl_c_is_not_a_finding(tmp_path):
     def ask(spec):
         raise KeyboardInterrupt
@@ -154,7 +192,7 @@ def test_the_worst_outcome_decides(tmp_path):
     claims = {
         3: 'network = "lightning d=9,9 a=1 t=2"\ndimension = 1',
         1: NETWORK + "dimension = 17",
-        2: NETWORK + "degree = 3",
+        2: 'network = "softmax d=3,3 a=2 t=3"\ndegree = 3',
         4: 'network = "lightning d=1,1 a=1 t=3"\ndimension = 1',
         5: NETWORK + 'where = { n = "1..5" }\nwhen = "n > 5"\ndimension = 16',
         0: NETWORK + "dimension = 16",
