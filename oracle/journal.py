@@ -40,7 +40,11 @@ class Journal:
 
     def append(self, entry: dict[str, Any]) -> None:
         """Add an entry; raises `OSError` (a full disk, say) with the file as it was before."""
-        data = json.dumps(entry, allow_nan=False).encode() + b"\n"
+        self.extend([entry])
+
+    def extend(self, entries: list[dict[str, Any]]) -> None:
+        """Add entries, all or none, for the price of one."""
+        data = b"".join(json.dumps(entry, allow_nan=False).encode() + b"\n" for entry in entries)
         try:
             written = 0
             while written < len(data):
@@ -50,7 +54,7 @@ class Journal:
             os.ftruncate(self._file, self._size)
             raise
         self._size += len(data)
-        self.entries.append(entry)
+        self.entries += entries
 
     def _lock(self) -> None:
         try:

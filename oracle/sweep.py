@@ -1,19 +1,25 @@
-"""A sweep: many networks, one a line, each answered once and written down before the next."""
+"""A sweep: many networks, one a line, each answered once, by any number of workers, and written down at once.
+
+The file has the lines in their order, whoever answered them: first those of earlier sweeps, then each missing line. An
+answer that is finished before its turn waits in a second journal beside the file (`FILE.ahead`), so that no kill loses it;
+that journal is gone when the sweep is through.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from ..numerics.network import Network, NetworkError
+from ..numerics.network import NetworkError
 from ..numerics.notation import parse
 from . import console, exits
-from .answer import Answer
+from .executors import Here, Workers
 from .journal import Journal
 
-Ask = Callable[[Network], Answer]
+Ask = Callable[[str], dict[str, Any]]  # of a spec: the answer's or the error's object; picklable
 
 
 @dataclass
@@ -25,6 +31,7 @@ class Summary:
     errors: int = 0
     gaps: dict[str, int] = field(default_factory=dict)
     codes: set[int] = field(default_factory=set)
+    ahead: int = 0  # networks that are answered and wait for their turn
 
     def add(self, entry: dict[str, Any]) -> None:
         """Count one answered line."""
@@ -60,40 +67,124 @@ def read_lines(stream: BinaryIO) -> Iterator[str]:
             yield line
 
 
-def sweep(lines: Iterable[str], journal: Journal, ask: Ask, seed: int, watch: Callable[[Summary], None]) -> Summary:
+def answer(spec: str, seed: int, timeout: float | None) -> dict[str, Any]:
+    """Answer one network with the oracle: the usual `Ask` of a sweep, once `functools.partial` has fixed the rest."""
+    from .dimension import dimension
+
+    try:
+        return dimension(parse(spec), seed=seed, timeout=timeout).to_json()
+    except Exception as error:
+        return _failure(spec, error)
+
+
+def sweep(
+    lines: Iterable[str],
+    journal: Journal,
+    ask: Ask,
+    seed: int,
+    watch: Callable[[Summary], None],
+    workers: Workers | None = None,
+) -> Summary:
     """Answer every line that the journal does not answer yet, and return the summary of all lines.
 
-    Equal networks are asked once and answered for each line. A line that is no network, or on which the program fails,
-    becomes an error entry and the sweep goes on. Answers of another seed in the journal count for nothing.
-    `watch` is called after each line. `KeyboardInterrupt` and `OSError` of the journal stop the sweep.
+    Equal networks are asked once and answered for each line. A line that is no network, on which the program fails or
+    whose worker dies, becomes an error entry and the sweep goes on. Answers of another seed in the journal count for nothing.
+    `watch` is called as lines and answers come in. The entries do not depend on `workers` (default: this process), their
+    `seconds` apart. `KeyboardInterrupt` and `OSError` of the journals stop the sweep; the answers written so far stay.
     """
+    asked = [_Line(line) for line in lines]
     earlier = [entry for entry in journal.entries if entry.get("seed") == seed]
     done: dict[str, list[dict[str, Any]]] = {}
     for entry in reversed(earlier):
         done.setdefault(entry["asked"], []).append(entry)
-    known = {entry["spec"]: entry for entry in earlier if "error" not in entry}
-    summary = Summary()
-    for line in lines:
-        asked = console.asked(line)
-        if done.get(asked):
-            entry = done[asked].pop()
-        else:
-            entry = {"schema": 1, "asked": asked, "seed": seed, **_answer(line, ask, known)}
-            journal.append(entry)
-        summary.add(entry)
-        watch(summary)
+    for line in asked:
+        if done.get(line.asked):
+            line.entry = done[line.asked].pop()
+    answers = {entry["spec"]: entry for entry in earlier if "error" not in entry}
+    with _ahead_of(journal) as ahead:
+        answers |= {entry["spec"]: entry for entry in ahead.entries if entry.get("seed") == seed}
+        summary = Summary()
+        position = _write_down(asked, 0, answers, journal, seed, summary, watch)
+        missing = list(dict.fromkeys(line.spec for line in asked[position:] if line.spec and line.spec not in answers))
+        held: set[str | None] = set()
+        for outcome in (workers or Here()).outcomes(ask, missing):
+            spec = missing[outcome.index]
+            found = outcome.value if outcome.error is None else _error(spec, outcome.error, exits.CRASH)
+            answers[spec] = found
+            if asked[position].spec == spec:
+                written = position
+                position = _write_down(asked, position, answers, journal, seed, summary, watch)
+                held.difference_update(line.spec for line in asked[written:position])
+            else:
+                ahead.append({"schema": 1, "asked": spec, "seed": seed, **_plain(found)})
+                held.add(spec)
+            summary.ahead = len(held)
+            watch(summary)
+        ahead.entries.clear()
     return summary
 
 
-def _answer(line: str, ask: Ask, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    spec = None
-    try:
-        network = parse(line.partition("#")[0].rstrip())
-        spec = str(network)
-        if spec not in known:
-            known[spec] = ask(network).to_json()
-        return {key: value for key, value in known[spec].items() if key not in ("schema", "asked", "seed")}
-    except Exception as error:
-        code = exits.USAGE if isinstance(error, NetworkError) else exits.CRASH
-        text = str(error) if code == exits.USAGE else f"{type(error).__name__}: {error}"
-        return {"spec": spec, "error": console.printable(text, limit=1_000), "exit": code}
+@contextlib.contextmanager
+def _ahead_of(journal: Journal) -> Iterator[Journal]:
+    """Open the journal of the answers that wait for their turn; it stays where it still holds some."""
+    with Journal(journal.path.with_name(f"{journal.path.name}.ahead")) as ahead:
+        try:
+            yield ahead
+        finally:
+            if not ahead.entries:
+                ahead.path.unlink()
+
+
+class _Line:
+    """A line, the network that it is, and its entry in the journal once it has one."""
+
+    def __init__(self, line: str):
+        self.asked = console.asked(line)
+        self.spec: str | None = None
+        self.entry: dict[str, Any] | None = None
+        self.failure: dict[str, Any] | None = None
+        try:
+            self.spec = str(parse(line.partition("#")[0].rstrip()))
+        except Exception as error:
+            self.failure = _failure(None, error)
+
+
+def _write_down(
+    lines: list[_Line],
+    start: int,
+    answers: dict[str, dict[str, Any]],
+    journal: Journal,
+    seed: int,
+    summary: Summary,
+    watch: Callable[[Summary], None],
+) -> int:
+    """Write the lines from `start` on as far as all are answered, and return where that ends."""
+    new = []
+    stop = start
+    for line in lines[start:]:
+        if line.entry is None:
+            found = line.failure if line.spec is None else answers.get(line.spec)
+            if found is None:
+                break
+            line.entry = {"schema": 1, "asked": line.asked, "seed": seed, **_plain(found)}
+            new.append(line.entry)
+        stop += 1
+    if new:
+        journal.extend(new)
+    for line in lines[start:stop]:
+        summary.add(line.entry or {})
+        watch(summary)
+    return stop
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in ("schema", "asked", "seed")}
+
+
+def _failure(spec: str | None, error: Exception) -> dict[str, Any]:
+    code = exits.USAGE if isinstance(error, NetworkError) else exits.CRASH
+    return _error(spec, str(error) if code == exits.USAGE else f"{type(error).__name__}: {error}", code)
+
+
+def _error(spec: str | None, text: str, code: int) -> dict[str, Any]:
+    return {"spec": spec, "error": console.printable(text, limit=1_000), "exit": code}

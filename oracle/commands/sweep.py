@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,8 @@ def sweep(
     json: bool = False,
     timeout: float | None = None,
     seed: int = 0,
+    jobs: int = 1,
+    dask: str | None = None,
     no_store: bool = False,
 ) -> int:
     """Answer a file of networks, one a line, into a file of JSON lines; run again, it does only what is missing.
@@ -28,35 +31,41 @@ def sweep(
     file
         One network a line; blank lines and # comments are skipped; - reads stdin.
     out
-        Grows by one JSON line for each network, on the disk before the next begins.
+        Grows by one JSON line for each network, in their order; OUT.ahead holds what is answered before its turn.
     json
         Print the summary as one JSON object (as text it goes to stderr).
     timeout
         Seconds for each network.
     seed
         Chooses the random points.
+    jobs
+        Processes that answer; 1 is this process, which a network that kills its process stops.
+    dask
+        The address of a Dask scheduler whose workers answer: tcp://HOST:PORT.
     no_store
         Ask no store of earlier answers (this version has none).
     """
     from ..asking import check_limits
-    from ..dimension import dimension
+    from ..executors import workers
     from ..journal import Journal
     from ..progress import Progress
-    from ..sweep import Summary, read_lines
+    from ..sweep import Summary, answer, read_lines
     from ..sweep import sweep as run
 
     check_limits(seed, timeout)
     lines = list(read_lines(sys.stdin.buffer)) if file == "-" else _lines_of(file)
     reached = Summary()
-    with Journal(out) as journal, Progress() as progress:
+    with workers(jobs, dask) as where, Journal(out) as journal, Progress() as progress:
 
         def watch(summary: Summary) -> None:
             nonlocal reached
             reached = summary
-            progress.show(f"{summary.lines}/{len(lines)} lines, {len(summary.gaps)} open, {summary.errors} errors")
+            ahead = f" and {summary.ahead} ahead" if summary.ahead else ""
+            counts = f"{len(summary.gaps)} open, {summary.errors} errors"
+            progress.show(f"{summary.lines}/{len(lines)} lines{ahead}, {counts}")
 
         try:
-            run(lines, journal, lambda network: dimension(network, seed=seed, timeout=timeout), seed, watch)
+            run(lines, journal, functools.partial(answer, seed=seed, timeout=timeout), seed, watch, where)
         except KeyboardInterrupt:
             reached.codes.add(exits.INTERRUPTED)
     if json:

@@ -1,11 +1,13 @@
 """The command line on top of an oracle without mathematics, whose behaviour follows from the number of tokens.
 
-`python stub.py ARGS` runs `main(ARGS)`. SLOW naps; with LOG set, every network asked is written to that file.
+`python stub.py ARGS` runs `main(ARGS)`, and the processes that it spawns have the stub too. SLOW naps, KILLER kills its
+process; with LOG set, every network asked is written to that file.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 import types
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from neuromanifold.oracle.answer import Contradiction, Evidence, decide
 
-PROVEN, FORMULA, NUMERICAL, UNKNOWN, CRASH, CONTRADICTION, SLOW = range(2, 9)  # t=2, t=3, ...
+PROVEN, FORMULA, NUMERICAL, UNKNOWN, CRASH, CONTRADICTION, SLOW, KILLER = range(2, 10)  # t=2, t=3, ...
 
 
 def dimension(network, *, seed=0, timeout=None, progress=None):
@@ -22,6 +24,8 @@ def dimension(network, *, seed=0, timeout=None, progress=None):
         with Path(log).open("a") as file:
             file.write(f"{network}\n")
     spec, n = str(network), network.parameters
+    if network.t == KILLER:
+        os.kill(os.getpid(), signal.SIGKILL)
     if network.t == CRASH:
         raise RuntimeError("broken\nin two lines")
     if network.t == CONTRADICTION:
@@ -49,8 +53,10 @@ def install():
     return module
 
 
-if __name__ == "__main__":
+if __name__ in ("__main__", "__mp_main__"):  # the second in spawned processes
     sys.modules["neuromanifold.oracle.dimension"] = install()
+
+if __name__ == "__main__":
     from neuromanifold.oracle.__main__ import main
 
     sys.exit(main())
