@@ -119,3 +119,23 @@ def self_test(ring: PrimeField) -> None:
         if not np.array_equal(got, want.astype(np.int64)):
             raise ArithmeticError(f"this machine's matrix product is wrong mod {ring.p}: no exact rank can be computed")
     _tested.add((type(ring), ring.p))
+
+
+def kernel(matrix: Array, ring: PrimeField) -> Array:
+    """A basis of the vectors that the matrix annihilates mod p: residues (columns - rank, columns)."""
+    found = pivots(matrix, ring)
+    width, r = matrix.shape[1], len(found.columns)
+    work = np.array(ring.reduce(np.asarray(matrix, dtype=np.float64))[found.rows])
+    for row, c in enumerate(found.columns):  # Gauss-Jordan on the pivot columns: each is a unit vector in the end
+        below = row + int(np.flatnonzero(work[row:, c])[0])
+        work[[row, below]] = work[[below, row]]
+        work[row] = ring.mul(work[row], ring.lift(np.array(pow(int(work[row, c]) % ring.p, -1, ring.p))))
+        factors = work[:, c].copy()
+        factors[row] = 0
+        work = ring.reduce(work - factors[:, None] * work[row])
+    free = [c for c in range(width) if c not in set(found.columns)]
+    basis = np.zeros((len(free), width))
+    basis[np.arange(len(free)), free] = 1
+    if r:
+        basis[:, found.columns] = -work[:, free].T
+    return basis

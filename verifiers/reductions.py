@@ -1,4 +1,7 @@
-"""Proven rewrites of a network into one with fewer parameters that computes the same functions, or more (`CERTIFICATES.md` section 7)."""
+"""Proven rewrites of a network into one that computes the same functions, or more (`CERTIFICATES.md` section 7).
+
+`reduce` applies those that remove parameters; `free_scores` prepares a network for the fields of free matrices.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..numerics.network import Network
+from ..numerics.network import Layer, Network
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,27 @@ class Reduction:
 
     def apply(self, network: Network) -> Network:
         """The rewritten network."""
-        i = self.layer
-        if self.rule == "head-width":
-            return replace(network, a=(*network.a[: i - 1], self.size, *network.a[i:]))
+        i, y = self.layer, network.layers[self.layer - 1]
+        if self.rule == "one-token":
+            return replace(network, t=1, causal=False, window=None, rope=False, alibi=False)
+        if self.rule in ("head-width", "wider-heads"):
+            return replace(network, a=_set(network.a, i, self.size))
+        if self.rule in ("value-width", "wider-values"):
+            return replace(network, dv=_set(network.dv or (), i, self.size))
+        if self.rule == "group-heads":
+            return replace(network, heads=_set(network.heads, i, self.size))
+        if self.rule == "one-key":
+            one = replace(network, a=_set(network.a, i, self.size), heads=_set(network.heads, i, 1), kv=_set(network.kv, i, 1))
+            return one if y.dv is None else replace(one, dv=_set(network.dv or (), i, y.kv * y.dv))
         return replace(network, d=(*network.d[:i], self.size, *network.d[i + 1 :]))
 
 
+def _set(values: tuple[int, ...], layer: int, size: int) -> tuple[int, ...]:
+    return (*values[: layer - 1], size, *values[layer:])
+
+
 def reduce(network: Network) -> tuple[tuple[Reduction, ...], Network]:
-    """All rewrites that apply, until none does, and the network that is left."""
+    """All rewrites that remove parameters, until none applies, and the network that is left."""
     steps: list[Reduction] = []
     while True:
         step = next(_applicable(network), None)
@@ -41,24 +57,74 @@ def reduce(network: Network) -> tuple[tuple[Reduction, ...], Network]:
 
 
 def _applicable(network: Network) -> Iterator[Reduction]:
+    if network.layers and network.sees_itself_only and (network.t > 1 or network.causal or network.rope or network.alibi):
+        yield Reduction("one-token", 1, 1)
     for y in network.layers:
-        if not network.rotates:
-            biases = set(network.bias) & {"q", "k"} if network.kind == "lightning" else set()
-            constant = biases == {"q", "k"} or (biases == {"k"} and y.per_group > 1)
-            size = y.m + constant
-            if y.a > size:
-                yield Reduction("head-width", y.index, size)
-        if y.index == network.l or network.skip or network.norm or network.ffn:
+        yield from _heads(network, y)
+        yield from _values(network, y)
+        yield from _widths(network, y)
+
+
+def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
+    if network.kind == "softmax" and network.sees_itself_only:
+        if y.heads > 1 or y.a > 1:
+            yield Reduction("one-key", y.index, 1)
+        return
+    if not network.rotates:
+        size = score_width(network, y)
+        if y.a > size:
+            yield Reduction("head-width", y.index, size)
+    if network.kind == "lightning" and y.per_group > 1:
+        size = 1
+        if y.dv is not None:
+            size = min(y.n * y.dv, y.a * (y.m + ("q" in network.bias)))
+        if y.per_group > size:
+            yield Reduction("group-heads", y.index, size * y.kv)
+
+
+def score_width(network: Network, y: Layer) -> int:
+    """The largest useful head width of a layer without rope."""
+    biases = set(network.bias) & {"q", "k"} if network.kind == "lightning" else set()
+    return y.m + (biases == {"q", "k"} or (biases == {"k"} and y.per_group > 1))
+
+
+def _values(network: Network, y: Layer) -> Iterator[Reduction]:
+    if y.dv is not None:
+        size = min(y.m + ("v" in network.bias), y.per_group * y.n)
+        if y.dv > size:
+            yield Reduction("value-width", y.index, size)
+
+
+def _widths(network: Network, y: Layer) -> Iterator[Reduction]:
+    if y.index == network.l or network.skip or network.norm or network.ffn:
+        return
+    if network.kind == "softmax":
+        constants = int("o" in network.bias or ("v" in network.bias and y.dv is None))
+    else:
+        constants = y.kv * ("v" in network.bias and y.dv is None) + ("o" in network.bias)
+    feeds = (y.kv * y.m if y.dv is None else y.heads * y.dv) + constants
+    if y.n > feeds:
+        yield Reduction("feeder-width", y.index, feeds)
+    z = network.layers[y.index]
+    scores = 0 if network.kind == "softmax" and network.sees_itself_only else (z.heads + z.kv) * z.a
+    reads = scores + z.kv * z.value_rows
+    if y.n > reads:
+        yield Reduction("consumer-width", y.index, reads)
+
+
+def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple[int, ...]]:
+    """Widenings after which the scores (and O V) of several heads are free matrices, the network then, and the layers concerned."""
+    steps: list[Reduction] = []
+    found: list[int] = []
+    for y in network.layers if network.kind == "lightning" and not network.rope else ():
+        if y.heads == 1 or y.per_group > 1:
             continue
-        if network.kind == "softmax":
-            constants = int("o" in network.bias or ("v" in network.bias and y.dv is None))
-        else:
-            constants = y.kv * ("v" in network.bias and y.dv is None) + ("o" in network.bias)
-        feeds = (y.kv * y.m if y.dv is None else y.heads * y.dv) + constants
-        if y.n > feeds:
-            yield Reduction("feeder-width", y.index, feeds)
-        z = network.layers[y.index]
-        scores = 0 if network.kind == "softmax" and network.sees_itself_only else (z.heads + z.kv) * z.a
-        reads = scores + z.kv * z.value_rows
-        if y.n > reads:
-            yield Reduction("consumer-width", y.index, reads)
+        found.append(y.index)
+        size = score_width(network, y)
+        if y.a < size:
+            steps.append(Reduction("wider-heads", y.index, size))
+        if y.dv is not None and y.dv < y.n:
+            steps.append(Reduction("wider-values", y.index, y.n))
+    for step in steps:
+        network = step.apply(network)
+    return tuple(steps), network, tuple(found)

@@ -511,7 +511,11 @@ class Packed:
         return int.from_bytes(buffer, "little")
 
     def rank(self, rows: Sequence[int]) -> int:
-        """Return the rank of packed rows with reduced fields.
+        """Return the rank of packed rows with reduced fields."""
+        return len(self.echelon(rows))
+
+    def echelon(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Return independent rows with the same span, each with the place (a shift) of its highest non-zero field.
 
         Each new row is cleared at all pivots so far, reduced once, and scaled to -1 at its highest non-zero field.
         """
@@ -526,7 +530,15 @@ class Packed:
             if row:
                 shift = (row.bit_length() - 1) // self.width * self.width
                 pivots.append((shift, self.reduce(row * (p - pow(row >> shift, -1, p)))))
-        return len(pivots)
+        return pivots
+
+    def entries(self, row: int) -> dict[int, int]:
+        """Return the non-zero fields of a packed row by their number."""
+        found = {}
+        for k in range(-(-row.bit_length() // self.width)):
+            if (row >> self.width * k) & self.mask:
+                found[k] = (row >> self.width * k) & self.mask
+        return found
 
 
 class Dual(Modular):
@@ -939,15 +951,80 @@ def with_width(net: Network, i: int, width: int) -> Network:
     return checked(net._replace(layers=tuple(layers)))
 
 
+def with_layer(net: Network, i: int, **sizes: int) -> Network:
+    """Return the network with other sizes in the heads of layer i."""
+    layers = list(net.layers)
+    layers[i - 1] = layers[i - 1]._replace(**sizes)
+    return net._replace(layers=tuple(layers))
+
+
+def one_token(net: Network, i: int, size: int, what: str) -> Network:
+    """Where every query sees its own key only, the tokens do not meet: one token tells everything."""
+    require(net.alone and i == size == 1, "reduction", f"{what}: a query sees other keys")
+    return net._replace(t=1, causal=False, window=0, rope=False, alibi=False)
+
+
+def one_key(net: Network, i: int, size: int, what: str) -> Network:
+    """With one token softmax weights are 1, so that the heads of a layer add up to one linear map."""
+    require(net.kind == "softmax" and net.t == 1 and not net.rope, "reduction", f"{what}: softmax with t=1, no rope")
+    require(size == 1, "reduction", f"{what}: the size is 1")
+    layer = net.layers[i - 1]
+    return with_layer(net, i, a=1, heads=1, kv=1, dv=layer.kv * layer.dv)
+
+
+def group_heads(net: Network, i: int, size: int, what: str) -> Network:
+    """The heads of a group act by the sum of O_h (x) Q_h (no dv: of Q_h), a matrix of bounded rank; `size` is all heads."""
+    require(net.kind == "lightning", "reduction", f"{what}: lightning only")
+    layer = net.layers[i - 1]
+    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
+    rank = min(layer.n * layer.dv, layer.a * (layer.m + ("q" in net.bias))) if layer.dv else 1
+    require(layer.heads > size == rank * layer.kv, "reduction", f"{what}: {layer.heads} to {size}, rank {rank}")
+    return with_layer(net, i, heads=size)
+
+
+def value_width(net: Network, i: int, size: int, what: str) -> Network:
+    """The products O_h (V, bv) of a group have rank at most min(m (+1 with bias v), heads of the group times n)."""
+    layer = net.layers[i - 1]
+    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
+    rank = min(layer.m + ("v" in net.bias), layer.heads // layer.kv * layer.n)
+    require(layer.dv > size == rank, "reduction", f"{what}: {layer.dv} to {size}, rank {rank}")
+    return with_layer(net, i, dv=size)
+
+
+def wider_heads(net: Network, i: int, size: int, what: str) -> Network:
+    """Zero rows of Q and K change nothing: a network with more of them computes all the same functions."""
+    require(size > net.layers[i - 1].a, "reduction", f"{what}: {size} is not more")
+    return with_layer(net, i, a=size)
+
+
+def wider_values(net: Network, i: int, size: int, what: str) -> Network:
+    """Zero rows of V change nothing."""
+    require(size > net.layers[i - 1].dv > 0, "reduction", f"{what}: {size} is not more")
+    return with_layer(net, i, dv=size)
+
+
+HEAD_RULES: dict[str, Callable[[Network, int, int, str], Network]] = {
+    "one-token": one_token,
+    "one-key": one_key,
+    "group-heads": group_heads,
+    "value-width": value_width,
+    "wider-heads": wider_heads,
+    "wider-values": wider_values,
+}
+
+
 def reduced(net: Network, step: Any) -> Network:
     """Return a network whose functions include, up to closure, those of `net`; rejects steps that do not apply."""
     step = record(step, "rule layer size", "a reduction")
     rule, i, size = step["rule"], natural(step["layer"], "layer"), natural(step["size"], "size")
     require(1 <= i <= len(net.layers), "reduction", f"there is no layer {i}")
     layer, bias, what = net.layers[i - 1], net.bias, f"{rule} at layer {i}"
+    if rule in HEAD_RULES:
+        require(net.kind != "mlp", "reduction", f"{what}: no heads")
+        return checked(HEAD_RULES[rule](net, i, size, what))
     if rule == "head-width":
         require(net.kind != "mlp", "reduction", f"{what}: no heads")
-        require(not net.rope or net.t == 1, "reduction", f"{what}: rope")
+        require(not net.rope or net.alone, "reduction", f"{what}: rope")
         constant = net.kind == "lightning" and "k" in bias and ("q" in bias or layer.heads > layer.kv)
         require(layer.a > size == layer.m + constant, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
         layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
@@ -975,15 +1052,37 @@ def ambient(net: Network) -> int:
     """Return the dimension of a space of polynomials that contains all functions of the network."""
     first, last = net.layers[0], net.layers[-1]
     if net.kind == "mlp":
-        degree, forms = net.power ** (len(net.layers) - 1), 1
-        for k in range(1, first.m):  # C(degree + m - 1, m - 1), cut off where it is of no use
-            forms = forms * (degree + k) // k
-            require(forms <= MAX_PARAMETERS, "ambient", "the ambient space is larger than the parameter space")
-        return last.n * forms
-    single = len(net.layers) == 1 and net.kind == "lightning"
-    plain = not (net.bias or net.rope or net.ffn or net.norm)
-    require(single and plain, "ambient", "only for one lightning layer without bias, rope, ffn, norm")
-    return first.n * (comb(first.m + 2, 3) if net.alone else first.m * comb(first.m + 1, 2))
+        return last.n * forms(first.m, net.power ** (len(net.layers) - 1))
+    require(len(net.layers) == 1 and not (net.ffn or net.norm), "ambient", "only for one layer without ffn, norm")
+    return attention_space(net, 1)
+
+
+def forms(variables: int, degree: int) -> int:
+    """Return the number of monomials of a degree; where they are too many to be of use, refuse."""
+    count = 1
+    for k in range(1, variables):  # C(degree + variables - 1, variables - 1), cut off early
+        count = count * (degree + k) // k
+        require(count <= MAX_PARAMETERS, "ambient", "the ambient space is larger than the parameter space")
+    return count
+
+
+def attention_space(net: Network, i: int) -> int:
+    """Return the dimension of a linear space that contains all functions of the attention of layer i."""
+    layer, letters = net.layers[i - 1], net.bias
+    m, n, out = layer.m, layer.n, "o" in letters
+    if net.kind == "softmax":
+        require(net.alone, "ambient", "softmax scores are no polynomials")
+        return n * (m + bool(letters & set("vo")))  # affine maps
+    if net.alone:
+        # (values)(keys)(queries) of one token: a product of three linear forms, k of which may have a constant
+        k = len(letters & set("qkv"))
+        products = [comb(m + 2, 3), comb(m + 1, 2), m, 1][: k + 1]
+        return n * (sum(products) + (out and k < 3))
+    require(not net.rope, "ambient", "rope")
+    # the sum over keys z of (values at z)(keys at z)(query): quadratic polynomials in z, then a linear one in the query
+    at_key = comb(m + 1, 2) + (m if letters & set("kv") else 0) + (1 if {"k", "v"} <= letters else 0)
+    everything = {"q", "k", "v"} <= letters and not net.causal  # has the constants already: t of them, for each query
+    return n * (at_key * (m + ("q" in letters)) + (out and not everything))
 
 
 # ------------------------------------------------------------------------------------------------ upper bound: fields
@@ -1028,15 +1127,22 @@ def transposed(e: Matrix) -> Matrix:
 
 
 class Chart:
-    """A network at a point of its parameter space."""
+    """A network at a point of its parameter space: the seed's, with identities for the frozen tensors (K, Q, O)."""
 
-    def __init__(self, net: Network, flat: Sequence[int], p: int) -> None:
-        self.net, self.flat, self.p, self.at = net, flat, p, {}
-        offset = 0
+    def __init__(self, net: Network, source: Source, frozen: Sequence[str] = ()) -> None:
+        self.net, self.p, self.seed, self.at, offset = net, source.p, source.seed, {}, 0
+        self.frozen, self.flat = frozenset(frozen), source.flat(net)
         for name, (blocks, rows, columns) in shapes(net).items():
             for k in range(blocks):
                 self.at[name, k] = (offset, rows, columns)
                 offset += rows * columns
+        for (name, k), (start, rows, columns) in list(self.at.items()):
+            if name in self.frozen:
+                self.flat[start : start + rows * columns] = [int(r == x) for r in range(rows) for x in range(columns)]
+                if name.endswith(".K") and {"q", "k"} <= net.bias:  # then (K, bk) is the identity
+                    start, rows, columns = self.at[name.replace("K", "bk"), k]
+                    self.flat[start : start + rows] = [int(r == net.layers[int(name[:-2]) - 1].m) for r in range(rows)]
+        require(all((name, 0) in self.at for name in self.frozen), "field", "an unknown tensor is frozen")
 
     def layer(self, i: int) -> Layer:
         """Return layer i."""
@@ -1231,19 +1337,28 @@ def value_bias_pair(c: Chart, i: int, group: int) -> Motions:
 
 
 def push(c: Chart, i: int, after: str) -> Motions:
-    """A constant in a hidden stream is absorbed by the biases of what reads it."""
-    layer, (j, place) = c.layer(i), reading(c, i, after)
+    """A constant in a stream is absorbed by the biases of what reads it; with skip the next block takes it out again."""
+    net, layer = c.net, c.layer(i)
+    need(not net.norm, "push needs no norm")
+    need(after == "attention" or layer.h, "after ffn needs ffn")
+    inner = after == "attention" and bool(layer.h)  # read by the ffn of the same layer
+    need(inner or i < len(net.layers), "the last stream is the output")
+    j, place = (i, "attention") if inner else (i + 1, "input")
     name, moved = ("bd", 1) if after == "ffn" else ("bo", 1)
-    if after == "attention" and "o" not in c.net.bias:
-        need(c.net.kind == "softmax" and not layer.dv, "push without bias o needs softmax without dv")
+    if after == "attention" and "o" not in net.bias:
+        need(net.kind == "softmax" and not layer.dv, "push without bias o needs softmax without dv")
         name, moved = "bv", len(layer.members(0))
     need((f"{i}.{name}", 0) in c.at, "push needs a bias that produces the constant")
-    need(all(absorbs(c, j, reader) for reader in readers(c.net, j, place)), "push needs biases that absorb it")
+    need(all(absorbs(c, j, reader) for reader in readers(net, j, place)), "push needs biases that absorb it")
+    leaving = "bd" if inner else "bo"
+    need(not net.skip or (f"{j}.{leaving}", 0) in c.at, "push with skip needs a bias of the next block")
     for r in range(layer.n):
         v = Motion(c)
         v.put(1, i, name, 0, r)
-        for W, bias, k in readers(c.net, j, place):
+        for W, bias, k in readers(net, j, place):
             v.right([(r, 0, -moved)], j, bias, k, W)
+        if net.skip:
+            v.put(-moved, j, leaving, 0, r)
         yield v
 
 
@@ -1384,6 +1499,152 @@ def mlp_basis(c: Chart, i: int) -> Motions:
         yield v
 
 
+def mlp_rotation(c: Chart, i: int) -> Motions:
+    """One output after squares: sum of w_k (u_k x)^2 does not change when the rows w_k u_k turn: z^T b z = 0."""
+    net = c.net
+    need(i < len(net.layers) and net.power == 2, "mlp-rotation needs a hidden layer and power 2")
+    need(c.layer(i + 1).n == 1, "mlp-rotation needs one unit in the next layer")
+    weight = c.at[f"{i + 1}.W", 0][0]
+    for b in antisymmetric(c.layer(i).n):
+        v = Motion(c)
+        v.left([(r, k, value * c.flat[weight + k]) for r, k, value in b], i, "W", 0)
+        yield v
+
+
+def free_side(c: Chart, i: int) -> str:
+    """Return the side (K or Q) that carries the scores as free matrices, the other one being the identity at the point.
+
+    Then the polynomial field with adjugates of the other side (and of O) has at the point the value that is used below.
+    """
+    net, layer = c.net, c.layer(i)
+    need(net.kind == "lightning" and not net.rope, "free scores need lightning without rope")
+    need(layer.heads == layer.kv, "free scores need one head in each group")
+    biases = net.bias & set("qk")
+    side, other = ("K", "Q") if biases == {"k"} else ("Q", "K")
+    need(layer.a == layer.m + (biases == {"q", "k"}), "free scores need square matrices")
+    need(f"{i}.{other}" in c.frozen, f"free scores need {other} frozen")
+    need(not layer.dv or (layer.dv == layer.n and f"{i}.O" in c.frozen), "free scores need square O, frozen")
+    return side
+
+
+def free_mix(c: Chart, i: int, head: int, to: int) -> Motions:
+    """The values of a head take from another head what the scores of that one give up."""
+    side, layer = free_side(c, i), c.layer(i)
+    need(head != to and to < layer.heads, "free-mix needs two heads")
+    v = Motion(c)
+    v.left(scalar(layer.dv or layer.n), i, "V bv", head, "V bv", to)
+    v.left(scalar(layer.a, -1), i, f"{side} b{side.lower()}", to, f"{side} b{side.lower()}", head)
+    yield v
+
+
+def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
+    """One output: (v_h z)(v_k z)(c x) - (v_k z)(v_h z)(c x) = 0, z the key with its constant, x the query with its own."""
+    side, layer, bias = free_side(c, i), c.layer(i), c.net.bias
+    need(layer.n == 1, "koszul needs one output")
+    need("v" not in bias or "k" in bias, "koszul with bias v needs bias k")
+    need(head != to and to < layer.heads, "koszul needs two heads")
+    both = {"q", "k"} <= bias
+
+    def key_form(h: int) -> list[int]:
+        start = c.at[f"{i}.V", h][0]
+        constant = c.flat[c.at[f"{i}.bv", h][0]] if "v" in bias else 0
+        return [*c.flat[start : start + layer.m], constant]
+
+    for query in range(layer.m + both):
+        v = Motion(c)
+        for target, source, sign in ((head, to, 1), (to, head, -1)):
+            for r, value in enumerate(key_form(source)):
+                if side == "K":  # scores: (query)^T (K key + bk)
+                    v.put(sign * value, i, "K" if r < layer.m else "bk", target, query, r if r < layer.m else 0)
+                elif r < layer.a:  # scores: (key)^T (Q query + bq)
+                    place = ("Q", query) if query < layer.m else ("bq", 0)
+                    v.put(sign * value, i, place[0], target, r, place[1])
+        yield v
+
+
+def block_space(net: Network, i: int, part: str, to: int) -> int:
+    """Return an upper bound of the dimension of all functions of a block."""
+    layer = net.layers[i - 1]
+    if part == "attention":
+        return attention_space(net, i)
+    if part == "ffn":
+        r, n = int(layer.act) if layer.act not in ACTIVATIONS else 0, layer.n
+        need(r, "block: the activation is no power")
+        if "u" in net.bias:
+            return n * comb(n + r, r)  # polynomials of degree at most r
+        return n * (comb(n + r - 1, r) + ("d" in net.bias))
+    widths = [layer.m, *[net.layers[k].n for k in range(i - 1, to)]]
+    m, n, hidden, degree = widths[0], widths[-1], widths[-2], net.power ** (to - i)
+    c = min(m, widths[1])  # the forms depend on c linear forms, and span at most `hidden` dimensions
+    space = forms(c, degree)
+    rank = min(hidden, n, space)
+    bound = c * (m - c) + rank * (space + n - rank)
+    if to == i + 1 and n == 1 and ((net.power, m, hidden) == (3, 5, 7) or (net.power == 4 and 2 * hidden + 2 == m * (m + 1))):
+        bound -= 1  # sums of so many powers satisfy an equation (a determinant or minor of a flattening)
+    return bound
+
+
+def moves(name: str, i: int, part: str, to: int) -> bool:
+    """Say whether a tensor belongs to a block."""
+    layer, _, short = name.partition(".")
+    own = {"attention": "Q K V O bq bk bv bo", "ffn": "G U D bu bd"}.get(part, "W").split()
+    return i <= int(layer) <= max(i, to) and short in own
+
+
+def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Packed) -> list[int]:
+    """Return the rows (packed, by parameter) of the derivative of a block at inputs of its own."""
+    net, layer = c.net, c.layer(i)
+    flat = []
+    for name, (blocks, height, columns) in shapes(net).items():
+        for k in range(len(flat), len(flat) + blocks * height * columns):
+            flat.append((c.flat[k], 1 << packed.width * k if moves(name, i, part, to) else 0))
+    w, ring, rows = tensors(net, flat), Dual(packed), []
+    source = Source(c.p, c.seed, f"block/{i}/")
+    width, t = (layer.n, 1) if part == "ffn" else (layer.m, net.t if part == "attention" else 1)
+    for n in range(inputs):
+        x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
+        if part == "attention":
+            x = attention(net, i, ring, w, x, drawer(source, source), n)
+        elif part == "ffn":
+            x = feed_forward(net, i, ring, w, x, drawer(source, source), n)
+        else:
+            for k in range(i, to + 1):
+                x = [affine(ring, w[f"{k}.W"][0], None, token) for token in x]
+                x = [[power(ring, z, net.power) for z in token] for token in x] if k < to else x
+        rows += [value[1] for token in x for value in token]
+    return rows
+
+
+def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motions:
+    """Directions that do not change a block's function, where the block fills at the point a space of known dimension.
+
+    Then the generic rank of the block is that dimension, and Cramer's rule extends each direction to a field.
+    """
+    net = c.net
+    need((part == "forms") == (net.kind == "mlp"), "block: no such part")
+    need(part != "ffn" or c.layer(i).h, "block: there is no ffn")
+    need(part != "forms" or i < to <= len(net.layers), "block: no such run of layers")
+    space, packed, size = block_space(net, i, part, to), Packed(c.p), len(c.flat)
+    require(steps(net) * inputs * size + (size + inputs) * size**2 <= MAX_WORK, "caps", "the block costs too much")
+    rows = block_function(c, i, part, to, inputs, packed)
+    columns: dict[int, dict[int, int]] = {}
+    for (name, _), (start, height, width) in c.at.items():
+        if moves(name, i, part, to):
+            columns |= {k: {k: 1} for k in range(start, start + height * width)}
+    for r, row in enumerate(rows):
+        for k, value in packed.entries(row).items():
+            columns[k][size + r] = value
+    # (derivative by parameter k | k): where the derivatives cancel, the rest says which combination it was
+    found = packed.echelon([packed.pack(column) for column in columns.values()])
+    rank = sum(shift >= size * packed.width for shift, _ in found)
+    need(rank == space, f"block: rank {rank} at the point, the functions have at most {space} dimensions")
+    for shift, row in found:
+        if shift < size * packed.width:
+            v = Motion(c)
+            v.update(packed.entries(row))
+            yield v
+
+
 FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "gauge": (gauge, "group"),
     "scaling": (scaling, "group"),
@@ -1404,9 +1665,13 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "ffn-basis": (ffn_basis, ""),
     "gain": (gain, "after"),
     "shift": (shift, "after"),
-    "centre": (centre, "after to"),
+    "centre": (centre, "after matrix"),
     "mlp-scaling": (mlp_scaling, "unit"),
     "mlp-basis": (mlp_basis, ""),
+    "mlp-rotation": (mlp_rotation, ""),
+    "free-mix": (free_mix, "head to"),
+    "koszul": (koszul, "head to"),
+    "block": (block_kernel, "part inputs"),
 }
 
 
@@ -1416,12 +1681,14 @@ def motions(c: Chart, field: Any) -> Motions:
     name = field["field"]
     need(name in FIELDS, f"unknown field {ascii(name)[:40]}")
     motion, keys = FIELDS[name]
-    if name == "centre":
-        keys += " head" if field.get("to") == "Q" else " group" if field.get("to") in ("K", "V") else ""
+    if name == "centre" and field.get("matrix") in ("Q", "K", "V"):
+        keys += " slice"
+    if name == "block" and field.get("part") == "forms":
+        keys += " to"
     field = record(field, f"field layer {keys}", f"field {name}")
     i = natural(field["layer"], "layer")
     need(1 <= i <= len(c.net.layers), f"{name}: there is no layer {i}")
-    need(name.startswith("mlp-") == (c.net.kind == "mlp"), f"{name}: not a field of {c.net.kind} networks")
+    need(name == "block" or name.startswith("mlp-") == (c.net.kind == "mlp"), f"{name}: not a field of {c.net.kind} networks")
     layer = c.layer(i)
     bounds = {"head": layer.heads, "group": layer.kv, "unit": layer.n if c.net.kind == "mlp" else layer.h}
     options: list[Any] = [i]
@@ -1432,17 +1699,25 @@ def motions(c: Chart, field: Any) -> Motions:
             need(value in places, f"{name}: after is neither {places[0]} nor {places[1]}")
         elif key in bounds:
             need(natural(value, key) < bounds[key], f"{name}: there is no {key} {value} in layer {i}")
+        elif key == "matrix":
+            need(value in ("Q", "K", "V", "U", "G"), f"{name}: unknown matrix")
+        elif key == "part":
+            need(value in ("attention", "ffn", "forms"), f"{name}: unknown part")
+        elif key == "inputs":
+            natural(value, key, MAX_MINOR)
         else:
-            value = words(value, key) if name == "centre" else natural(value, key)
+            natural(value, key)
         options.append(value)
     if name == "centre" and len(options) == 3:
         options.append(0)
     return motion(c, *options)
 
 
-def check_fields(net: Network, source: Source, fields: Any) -> int:
+def check_fields(net: Network, source: Source, fields: Any, frozen: Any = ()) -> int:
     """Return the rank at the point of vector fields that annihilate the network."""
-    chart, packed, rows = Chart(net, source.flat(net), source.p), Packed(source.p), []
+    names = [words(name, "frozen") for name in frozen]
+    need(all(name.partition(".")[2] in ("K", "Q", "O") for name in names), "only K, Q and O may be frozen")
+    chart, packed, rows = Chart(net, source, names), Packed(source.p), []
     for field in array(fields, "fields", MAX_FIELDS):
         for vector in motions(chart, field):
             rows.append(packed.pack(vector))
@@ -1883,37 +2158,48 @@ def check(text: str) -> Verdict:
         require("radicands" not in file, "schema", "radicands without need")
         chart_applies(net, 2 if net.rope else 1)
         check_coordinates([net], source, file["lower"], file["upper"], file.get("exponents"))
-        size = chart_size(net)
-        require(lower == upper == size, "claim", f"the chart has {size} free entries, the claim is {lower} to {upper}")
-        return Verdict(verdict, spec=spec, lower=size, upper=size, holes=holes)
-    affordable(net)
-
-    above = parameters(net)
-    if file["upper"] is not None:
-        rule = record(file["upper"], "rule reductions spec", "upper", optional="fields")
-        small, stated = net, affordable(parse(words(rule["spec"], "upper.spec")))
-        for step in array(rule["reductions"], "reductions", 4 * MAX_LAYERS):
-            small = reduced(small, step)
-        require(small == stated, "reduction", "the reductions do not lead to upper.spec")
-        require(rule["rule"] in ("fields", "ambient"), "schema", "unknown rule of upper")
-        require(("fields" in rule) == (rule["rule"] == "fields"), "schema", "fields belong to the rule fields")
-        if rule["rule"] == "fields":
-            above = parameters(small) - check_fields(small, source, rule["fields"])
-            require(upper == above, "upper-rank", f"the fields give {above}, the claim is {upper}")
-        else:
-            above = ambient(small)
-            require(upper == above, "ambient", f"the ambient space gives {above}, the claim is {upper}")
+        below = above = chart_size(net)
+        require(lower == upper == below, "claim", f"the chart has {below} free entries, the claim is {lower} to {upper}")
+    else:
+        affordable(net)
+        above = check_upper(net, source, file["upper"], upper)
+        below = check_lower(net, source, file)
     require(upper == above, "claim", f"upper is {above}, the claim is {upper}")
-
-    below = 0
-    if file["lower"] is not None:
-        if "radicands" in file:
-            check_radicands(net, source, file["radicands"])
-        if "exponents" in file:
-            check_exponents(net, source, file["exponents"])
-        below = check_minor(net, source, file["lower"])
     require(lower == below, "claim", f"lower is {below}, the claim is {lower}")
     return Verdict(verdict, spec=spec, lower=below, upper=above, holes=holes)
+
+
+def check_upper(net: Network, source: Source, rule: Any, upper: int) -> int:
+    """Return the upper bound that `rule` proves: without one, the number of parameters."""
+    if rule is None:
+        return parameters(net)
+    rule = record(rule, "rule reductions spec", "upper", optional="fields frozen")
+    small, stated = net, affordable(parse(words(rule["spec"], "upper.spec")))
+    for step in array(rule["reductions"], "reductions", 8 * MAX_LAYERS):
+        small = reduced(small, step)
+    require(small == stated, "reduction", "the reductions do not lead to upper.spec")
+    require(rule["rule"] in ("fields", "ambient"), "schema", "unknown rule of upper")
+    for key in ("fields", "frozen"):
+        require((key in rule) == (rule["rule"] == "fields"), "schema", f"{key} belong to the rule fields")
+    if rule["rule"] == "ambient":
+        above = ambient(small)
+        require(upper == above, "ambient", f"the ambient space gives {above}, the claim is {upper}")
+        return above
+    frozen = array(rule["frozen"], "frozen", 2 * MAX_LAYERS)
+    above = parameters(small) - check_fields(small, source, rule["fields"], frozen)
+    require(upper == above, "upper-rank", f"the fields give {above}, the claim is {upper}")
+    return above
+
+
+def check_lower(net: Network, source: Source, file: Mapping[str, Any]) -> int:
+    """Return the lower bound that the file proves: without one, 0."""
+    if file["lower"] is None:
+        return 0
+    if "radicands" in file:
+        check_radicands(net, source, file["radicands"])
+    if "exponents" in file:
+        check_exponents(net, source, file["exponents"])
+    return check_minor(net, source, file["lower"])
 
 
 CODES = {"valid": 0, "holey": 4, "invalid": 1}

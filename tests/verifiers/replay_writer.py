@@ -33,10 +33,17 @@ def ranges(indices: list[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
-def entries(net: Any) -> list[dict[str, Any]]:
-    """Every entry of a field list that the conditions of the replay let through."""
-    source = R.Source(P, 0)
-    chart = R.Chart(net, source.flat(net), P)
+def frozen(net: Any) -> list[str]:
+    """The tensors that are frozen in certificates with free scores."""
+    side = "Q" if net.bias & set("qk") == {"k"} else "K"
+    free = net.kind == "lightning" and not net.rope
+    layers = [i for i, x in enumerate(net.layers, 1) if free and x.heads == x.kv > 1]
+    return [f"{i}.{name}" for i in layers for name in [side] + ["O"] * bool(net.layers[i - 1].dv)]
+
+
+def entries(net: Any, names: Any = (), seed: int = 0) -> list[dict[str, Any]]:
+    """Every entry of a field list that the conditions of the replay let through; `names` are the frozen tensors."""
+    chart = R.Chart(net, R.Source(P, seed), names)
     found = []
     for name, (_, keys) in R.FIELDS.items():
         for i, layer in enumerate(net.layers, 1):
@@ -45,7 +52,10 @@ def entries(net: Any) -> list[dict[str, Any]]:
                 "head": range(layer.heads),
                 "unit": range(layer.n if net.kind == "mlp" else layer.h),
                 "after": ("input", "attention", "ffn"),
-                "to": ("Q", "K", "V", "U", "G") if name == "centre" else range(layer.heads),
+                "to": range(layer.heads),
+                "matrix": ("Q", "K", "V", "U", "G"),
+                "part": ("attention", "ffn"),
+                "inputs": (60,),
             }
             choices: list[dict[str, Any]] = [{}]
             for key in keys.split():
@@ -55,13 +65,14 @@ def entries(net: Any) -> list[dict[str, Any]]:
                     {**c, **extra}
                     for c in choices
                     for extra in (
-                        [{"head": h} for h in range(layer.heads)]
-                        if c["to"] == "Q"
-                        else [{"group": g} for g in range(layer.kv)]
-                        if c["to"] in "KV"
+                        [{"slice": h} for h in range(layer.heads if c["matrix"] == "Q" else layer.kv)]
+                        if c["matrix"] in "QKV"
                         else [{}]
                     )
                 ]
+            if name == "block" and net.kind == "mlp":
+                runs = range(i + 1, len(net.layers) + 1)
+                choices = [{"part": "forms", "inputs": 60, "to": j} for j in runs]
             for choice in choices:
                 entry = {"field": name, "layer": i, **choice}
                 try:
@@ -210,7 +221,7 @@ def certificate(spec: str, p: int = P, seed: int = 0, ambient: bool | None = Non
     small, steps = smaller(net)
     fields = entries(small)
     above = R.parameters(small) - R.check_fields(small, source, fields)
-    upper: dict[str, Any] = {"rule": "fields", "reductions": steps, "spec": text(small), "fields": fields}
+    upper: dict[str, Any] = {"rule": "fields", "reductions": steps, "spec": text(small), "frozen": [], "fields": fields}
     try:
         if ambient is not False and (R.ambient(net) < above or ambient):
             above = R.ambient(net)

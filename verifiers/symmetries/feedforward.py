@@ -35,3 +35,6 @@ def mlp_fields(network: Network) -> Iterator[Field]:
             continue
         for unit in range(n):
             yield Field("mlp-scaling", i, Variable("unit", (n, n), unit), motion, {"unit": unit})
+        if r == 2 and network.d[i + 1] == 1:  # the sum of w_k (u_k x)^2 is z^T D^-1 z for z = D U x, D = diag(w)
+            turned = {f"{i}.W": f"e diagonal({i + 1}.W) {i}.W"}
+            yield Field("mlp-rotation", i, Variable("antisymmetric", (n, n)), turned)

@@ -123,19 +123,30 @@ def _slice(target: str) -> tuple[str, int | None]:
 
 
 def matrix(factor: str, point: Mapping[str, Array]) -> Array:
-    """A named factor at a point as a matrix: vectors are columns; a trailing ' transposes; `cofactor` of gains is a column."""
+    """A named factor at a point as a matrix: vectors are columns; a trailing ' transposes; `cofactor` of gains and `stack` are columns, `diagonal` a square."""
     text = factor.removesuffix("'")
-    if text.startswith("cofactor(") and text.endswith(")"):
+    if text.startswith("diagonal(") and text.endswith(")"):
+        found = np.diag(np.asarray(point[text[9:-1]]).reshape(-1))
+    elif text.startswith("stack(") and text.endswith(")"):
+        first, _, second = text[6:-1].partition(",")
+        last = np.zeros(1, dtype=np.int64) if second == "0" else _at(second, point)
+        found = np.concatenate([_at(first, point).reshape(-1), last.reshape(-1)])
+    elif text.startswith("cofactor(") and text.endswith(")"):
         gains = [int(v) for v in point[text[9:-1]]]
         found = np.array([_product(gains[:c] + gains[c + 1 :]) for c in range(len(gains))], dtype=object)
     else:
-        name, part = _slice(text)
-        found = point[name] if part is None else point[name][part]
+        found = _at(text, point)
     if found.ndim == 1:
         found = found[:, None]
     if found.ndim != 2:
         raise ValueError(f"{factor} is not a matrix")
     return found.T if factor.endswith("'") else found
+
+
+def _at(text: str, point: Mapping[str, Array]) -> Array:
+    name, part = _slice(text)
+    found: Array = point[name] if part is None else point[name][part]
+    return found
 
 
 def _product(values: list[int]) -> Fraction:
