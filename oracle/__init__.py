@@ -9,14 +9,20 @@ Names are loaded on first use (PEP 562): importing this package loads neither nu
 from __future__ import annotations
 
 import importlib
+import sys
+from types import ModuleType
 from typing import Any
 
 _HOME = {
     "Answer": ".answer",
     "Contradiction": ".answer",
     "Evidence": ".answer",
+    "canonical": ".queries.canonical",
     "dimension": ".dimension",
+    "equivalent": ".queries.equivalent",
     "explain": ".explain",
+    "fiber": ".queries.fiber",
+    "singular": ".queries.singular",
     "verify": ".verify",
     "Network": "..numerics.network",
     "NetworkError": "..numerics.network",
@@ -34,3 +40,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+class _Package(ModuleType):
+    """A package in which `dimension` stays the function when the import system wants to bind the submodule of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOME and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

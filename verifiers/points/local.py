@@ -60,7 +60,8 @@ def local_rank(network: Network, theta: Theta, seed: int = 0) -> LocalRank:
     the generic upper bound, and, for small networks, the rank over Q of the differential written out in formal expressions.
     Not guaranteed: that the bounds meet.
     """
-    ring, reduced = _good_prime(theta)
+    ring = good_prime(theta)
+    reduced = residues(theta, ring)
     program = record(network)
     notes: list[str] = []
     generic = upper_bound(network, seed, ring)
@@ -80,14 +81,17 @@ def local_rank(network: Network, theta: Theta, seed: int = 0) -> LocalRank:
     return LocalRank(lower, upper, sum(spans), generic.value, listed, tuple(notes))
 
 
-def _good_prime(theta: Theta) -> tuple[PrimeField, dict[str, Array]]:
+def good_prime(*points: Theta) -> PrimeField:
+    """A prime field in which all the points have residues; raises `TooLarge` where none of ours is."""
     for p in PRIMES:
         ring = PrimeField(p)
         try:
-            return ring, residues(theta, ring)
+            for theta in points:
+                residues(theta, ring)
         except NotInvertible:
             continue
-    raise TooLarge(f"each of the primes {', '.join(map(str, PRIMES))} divides a denominator of theta")
+        return ring
+    raise TooLarge(f"each of the primes {', '.join(map(str, PRIMES))} divides a denominator")
 
 
 def _minor(
@@ -122,5 +126,5 @@ def exact_rank(matrix: Array, ring: PrimeField) -> int:
         kernel = null_space(matrix[chosen])
         missed = next((i for i, row in enumerate(matrix) if kernel.size and any(kernel @ row)), None)
         if missed is None:
-            return matrix.shape[1] - len(kernel)
+            return int(matrix.shape[1]) - len(kernel)
         chosen = [*chosen, missed]

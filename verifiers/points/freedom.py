@@ -1,0 +1,119 @@
+"""Tensors that the function at theta does not read: zeros stand between them and the output (V = 0 frees Q and K).
+
+A zero pattern is propagated through the program: an entry is zero, known, or may depend on the freed tensors. Where no output
+entry may depend on them, they can take any value: a linear family through theta inside its fiber.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...numerics.evaluate import evaluate
+from ...numerics.forward import record
+from ...numerics.network import Network
+from ...numerics.program import Exponentials, Program
+from ...numerics.rings import Array, matmul_einsum
+from .theta import Theta
+
+ZERO, KNOWN, FREED = 0, 1, 2
+MAX_TENSORS = 40  # slices that are tried
+
+
+class Patterns:
+    """The interpreter: uint8 arrays of `ZERO`, `KNOWN` (perhaps zero all the same) and `FREED` (may depend on the freed tensors)."""
+
+    formal = False
+
+    def lift(self, array: Any) -> Array:
+        """The pattern of fixed numbers; patterns stay."""
+        array = np.asarray(array)
+        pattern: Array = array if array.dtype == np.uint8 else (array != 0).astype(np.uint8)
+        return pattern
+
+    def einsum(self, left: str, right: str, out: str, x: Array, y: Array) -> Array:
+        """The two-operand einsum."""
+        result: Array = matmul_einsum(left, right, out, x, y, self._matmul)
+        return result
+
+    def _matmul(self, x: Array, y: Array) -> Array:
+        nonzero = np.matmul((x > 0).astype(float), (y > 0).astype(float)) > 0
+        freed = np.matmul((x == FREED).astype(float), (y > 0).astype(float)) > 0
+        freed |= np.matmul((x > 0).astype(float), (y == FREED).astype(float)) > 0
+        pattern: Array = nonzero.astype(np.uint8) + freed
+        return pattern
+
+    def add(self, x: Array, y: Array) -> Array:
+        """x + y."""
+        return np.maximum(x, y)
+
+    def mul(self, x: Array, y: Array) -> Array:
+        """x * y, entrywise."""
+        return np.where((x > 0) & (y > 0), np.maximum(x, y), ZERO).astype(np.uint8)
+
+    def reciprocal(self, x: Array) -> Array:
+        """1/x."""
+        return np.maximum(x, KNOWN)
+
+    def root(self, x: Array) -> Array:
+        """1/sqrt(x)."""
+        return np.maximum(x, KNOWN)
+
+    def exp(self, x: Array, exponentials: Exponentials) -> Array:
+        """e^x; e^0 = 1 is known."""
+        return np.maximum(x, KNOWN)
+
+
+Part = tuple[str, int | None]  # a tensor, or one slice (head, group) of it
+
+
+def parts(network: Network) -> list[Part]:
+    """The tensors, cut into heads and groups where they have them."""
+    made: list[Part] = []
+    for name, shape in network.parameter_shapes():
+        short = name.partition(".")[2]
+        sliced = short in ("Q", "K", "V", "O", "bq", "bk", "bv")
+        made += [(name, i) for i in range(shape[0])] if sliced else [(name, None)]
+    return made
+
+
+def free_sets(network: Network, theta: Theta) -> list[tuple[Part, ...]]:
+    """Maximal sets of tensors that may take any values together without changing f_theta; the largest first, none twice.
+
+    Guaranteed: the function does not change. Not guaranteed: that all such sets are found.
+    """
+    program = record(network)
+    base = {name: (value != 0).astype(np.uint8) for name, value in theta.items()}
+    candidates = parts(network)
+    if len(candidates) > MAX_TENSORS:
+        return []
+    single = [c for c in candidates if _unread(program, base, [c])]
+    found: set[tuple[Part, ...]] = set()
+    for start in single:
+        chosen = [start]
+        for other in single:
+            if other not in chosen and _unread(program, base, [*chosen, other]):
+                chosen.append(other)
+        found.add(tuple(c for c in candidates if c in chosen))
+    return sorted(found, key=lambda s: (-sum(size(theta, c) for c in s), repr(s)))
+
+
+def size(theta: Theta, part: Part) -> int:
+    """The number of entries of a part."""
+    name, index = part
+    return int(theta[name].size if index is None else theta[name][index].size)
+
+
+def _unread(program: Program, base: Mapping[str, Array], freed: list[Part]) -> bool:
+    bindings = {name: value.copy() for name, value in base.items()}
+    for name, index in freed:
+        bindings[name][... if index is None else index] = FREED
+    for step in program.instructions:
+        if step.operation in ("input", "generic"):
+            held = bindings.get(step.data)
+            if held is None or held.size < int(np.prod(step.shape)):
+                bindings[step.data] = np.full(step.shape, KNOWN, dtype=np.uint8)
+    output = evaluate(program, Patterns(), bindings)[program.output].array
+    return bool((output < FREED).all())
