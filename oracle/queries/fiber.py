@@ -8,8 +8,8 @@ from typing import Any
 
 from ...numerics.network import Network
 from ...numerics.notation import parse
-from ...verifiers.points.local import good_prime, local_rank
-from ...verifiers.points.tangents import family_dimension, part_names
+from ...verifiers.points.families import free_names
+from ...verifiers.points.local import local_rank
 from ...verifiers.points.theta import exact_theta
 
 
@@ -20,7 +20,8 @@ class Fiber:
     `rank_lower <= rank of the differential at theta <= rank_upper`; `lower <= local dimension of the fiber at theta <= upper`.
     `dimension` is that local dimension where the bounds meet, else None. `position`: `generic` (the rank at theta is the
     dimension of the function space), `exceptional` (it is smaller) or `undecided`. `directions`: symmetry fields and the dimensions each adds to
-    their span at theta. `free`: tensors that can take any value together without changing the function.
+    their span at theta. `free`: tensors (or parts of them) that can take any values together without changing the function, at theta or
+    another point of its orbit.
     """
 
     spec: str
@@ -78,19 +79,21 @@ def fiber(network: str | Network, theta: Mapping[str, Any], *, seed: int = 0) ->
     local = local_rank(network, point, seed)
     parameters = network.parameters
     generic = _generic_dimension(network, seed, local.lower, local.generic_upper)
-    family, free = family_dimension(network, point, good_prime(point), seed)
     if local.lower == generic[1]:
         position, lower = "generic", parameters - local.lower
         reason = "the rank at theta is the dimension of the function space: near theta the fiber is a manifold"
     else:
         position = "exceptional" if local.upper < generic[0] else "undecided"
-        lower = max(family, parameters - generic[1])
-        how = "symmetry orbits and free tensors" if family >= parameters - generic[1] else "the generic fiber, over the complex numbers"
+        lower = max(local.family.dimension, parameters - generic[1])
+        turned = ", after a change of bases" if local.family.turned else ""
+        how = "the generic fiber, over the complex numbers"
+        if local.family.dimension >= parameters - generic[1]:
+            how = f"symmetry orbits and what the function does not read{turned}"
         reason = f"below: {how}; above: the kernel of the differential at theta"
     directions = tuple((f"{f.name} {f.layer}: {f.describe()}", n) for f, n in local.fields)
     return Fiber(
         str(network), parameters, local.lower, local.upper, lower, parameters - local.lower, position, generic, directions,
-        tuple(part_names(free, network)), reason, local.notes,
+        tuple(free_names(network, local.family.free)), reason, local.notes,
     )  # fmt: skip
 
 

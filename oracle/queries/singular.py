@@ -11,9 +11,10 @@ from ...numerics.notation import parse
 from ...verifiers.points.fiber_points import drawn, fiber_points
 from ...verifiers.points.forms import TooLarge
 from ...verifiers.points.linear import matmul, rank, zeros
-from ...verifiers.points.local import good_prime, local_rank
+from ...verifiers.points.local import local_rank
 from ...verifiers.points.tangents import span_lower_bound
 from ...verifiers.points.theta import Theta, exact_theta
+from ...verifiers.points.units import good_prime
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ import numpy as np
 from ...numerics.network import Layer, Network
 from ...numerics.point import words
 from ...numerics.rings import Array
+from .alignment import aligned
 from .forms import normal_form
-from .freedom import Part, free_sets
+from .freedom import Part, free_sets, where
 from .linear import echelon, matmul, zeros
 from .theta import Theta
 
@@ -28,22 +29,20 @@ def fiber_points(network: Network, theta: Theta, seed: int = 0) -> list[Theta]:
     Raises `TooLarge` where the normal form of theta cannot be computed. Not guaranteed: that every part of the fiber is met.
     """
     found = [theta]
-    for move in _moves(network, theta, seed):
+    for n, move in enumerate((aligned(network, theta), *_moves(network, theta, seed))):
         found.append(move)
-        found += [_filled(move, s, seed + 1) for s in free_sets(network, move)]
-    found += [_filled(theta, s, seed) for s in free_sets(network, theta)]
+        found += [filled(move, s, seed + n) for s in free_sets(network, move)]
     form = normal_form(network, theta)
     return [found[0], *(p for p in found[1:] if normal_form(network, p) == form)]
 
 
-def _filled(theta: Theta, free: tuple[Part, ...], seed: int) -> Theta:
-    """Theta with random values in the free tensors."""
+def filled(theta: Theta, free: tuple[Part, ...], seed: int) -> Theta:
+    """Theta with random integers in the free rows and columns."""
     made = dict(theta)
-    for name, index in free:
-        value = made[name].copy()
-        where = ... if index is None else index
-        value[where] = drawn(seed, f"free/{name}/{index}", value[where].shape)
-        made[name] = value
+    for part in free:
+        value = made[part[0]].copy()
+        value[where(part)] = drawn(seed, f"free/{part}", value[where(part)].shape)
+        made[part[0]] = value
     return made
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.evaluate import evaluate
+from ...numerics.evaluate import Lifted, evaluate
 from ...numerics.forward import record
 from ...numerics.network import Network
 from ...numerics.program import Exponentials, Program
@@ -19,7 +19,8 @@ from ...numerics.rings import Array, matmul_einsum
 from .theta import Theta
 
 ZERO, KNOWN, FREED = 0, 1, 2
-MAX_TENSORS = 40  # slices that are tried
+MAX_PARTS = 150  # rows and columns that are tried
+MAX_SETS = 6
 
 
 class Patterns:
@@ -66,54 +67,75 @@ class Patterns:
         return np.maximum(x, KNOWN)
 
 
-Part = tuple[str, int | None]  # a tensor, or one slice (head, group) of it
+Part = tuple[str, tuple[int | None, ...]]  # a tensor and an index in it: a row, a column (None runs through an axis) or one entry of a vector
 
 
 def parts(network: Network) -> list[Part]:
-    """The tensors, cut into heads and groups where they have them."""
+    """The rows and columns of all matrices, and the entries of vectors."""
     made: list[Part] = []
     for name, shape in network.parameter_shapes():
-        short = name.partition(".")[2]
-        sliced = short in ("Q", "K", "V", "O", "bq", "bk", "bv")
-        made += [(name, i) for i in range(shape[0])] if sliced else [(name, None)]
+        vector = len(shape) == 1 or name.partition(".")[2] in ("bq", "bk", "bv")
+        *lead, rows = shape if vector else shape[:-1]
+        columns = 0 if vector else shape[-1]
+        for i in np.ndindex(*lead):
+            made += [(name, (*map(int, i), r)) for r in range(rows)]
+            made += [(name, (*map(int, i), None, c)) for c in range(columns)]
     return made
 
 
+def where(part: Part) -> tuple[slice, ...]:
+    """The place of a part in its tensor; what is there is an array."""
+    return tuple(slice(None) if i is None else slice(i, i + 1) for i in part[1])
+
+
 def free_sets(network: Network, theta: Theta) -> list[tuple[Part, ...]]:
-    """Maximal sets of tensors that may take any values together without changing f_theta; the largest first, none twice.
+    """Sets of rows and columns that may take any values together without changing f_theta; the largest first, none twice.
 
     Guaranteed: the function does not change. Not guaranteed: that all such sets are found.
     """
     program = record(network)
     base = {name: (value != 0).astype(np.uint8) for name, value in theta.items()}
     candidates = parts(network)
-    if len(candidates) > MAX_TENSORS:
+    if len(candidates) > MAX_PARTS:
         return []
     single = [c for c in candidates if _unread(program, base, [c])]
     found: set[tuple[Part, ...]] = set()
     for start in single:
+        if any(start in chosen for chosen in found):
+            continue
         chosen = [start]
         for other in single:
             if other not in chosen and _unread(program, base, [*chosen, other]):
                 chosen.append(other)
         found.add(tuple(c for c in candidates if c in chosen))
-    return sorted(found, key=lambda s: (-sum(size(theta, c) for c in s), repr(s)))
+        if len(found) == MAX_SETS:
+            break
+    return sorted(found, key=lambda s: (-len(s), repr(s)))
 
 
-def size(theta: Theta, part: Part) -> int:
-    """The number of entries of a part."""
-    name, index = part
-    return int(theta[name].size if index is None else theta[name][index].size)
+def vanishing_exponents(program: Program, theta: Theta) -> dict[str, Array]:
+    """For each exp instruction's label a mask of entries whose exponent is identically zero, because of zeros in theta."""
+    values = _propagated(program, {name: (value != 0).astype(np.uint8) for name, value in theta.items()})
+    return {
+        step.data.label: np.broadcast_to(values[step.operands[0]].array == ZERO, step.shape)
+        for step in program.instructions
+        if step.operation == "exp"
+    }
 
 
 def _unread(program: Program, base: Mapping[str, Array], freed: list[Part]) -> bool:
     bindings = {name: value.copy() for name, value in base.items()}
-    for name, index in freed:
-        bindings[name][... if index is None else index] = FREED
+    for part in freed:
+        bindings[part[0]][where(part)] = FREED
+    return bool((_propagated(program, bindings)[program.output].array < FREED).all())
+
+
+def _propagated(program: Program, patterns: Mapping[str, Array]) -> list[Lifted]:
+    """The patterns of all values; inputs and generic constants are known."""
+    bindings = dict(patterns)
     for step in program.instructions:
         if step.operation in ("input", "generic"):
             held = bindings.get(step.data)
             if held is None or held.size < int(np.prod(step.shape)):
                 bindings[step.data] = np.full(step.shape, KNOWN, dtype=np.uint8)
-    output = evaluate(program, Patterns(), bindings)[program.output].array
-    return bool((output < FREED).all())
+    return evaluate(program, Patterns(), bindings)

@@ -1,4 +1,4 @@
-"""Tangent vectors at f_theta from several points of its fiber, and families of parameters inside the fiber."""
+"""Tangent vectors at f_theta from several points of its fiber."""
 
 from __future__ import annotations
 
@@ -10,10 +10,6 @@ from ...numerics.network import Network
 from ...numerics.rank import rank
 from ...numerics.rings import PrimeField
 from ..lower import usable_inputs
-from ..symmetries import catalogue
-from ..upper import field_spans
-from .fiber_points import drawn
-from .freedom import Part, free_sets, parts
 from .theta import Theta
 from .units import residues
 
@@ -36,39 +32,3 @@ def span_lower_bound(network: Network, points: list[Theta], ring: PrimeField, se
         if found == best:
             return found
         best, wanted = found, 2 * wanted
-
-
-def family_dimension(network: Network, theta: Theta, ring: PrimeField, seed: int = 0) -> tuple[int, tuple[Part, ...]]:
-    """A lower bound of the local dimension of the fiber at theta: the largest family (orbits of theta + free tensors) found.
-
-    The map (g, s) -> g (theta + s), g in the symmetry groups and s in a set of tensors that f_theta does not read, is
-    analytic and stays in the fiber; its generic rank, attained arbitrarily near theta, is the rank of fields and free directions at a random s.
-    Holds over the real and the complex numbers.
-    """
-    fields = tuple(catalogue(network))
-    best: tuple[int, tuple[Part, ...]] = (sum(field_spans(network, fields, residues(theta, ring), ring)), ())
-    for free in free_sets(network, theta):
-        moved = dict(residues(theta, ring))
-        mask = {name: np.zeros(value.shape, dtype=np.int64) for name, value in theta.items()}
-        for name, index in free:
-            where = ... if index is None else index
-            moved[name] = moved[name].copy()
-            moved[name][where] = ring.integers(ring.lift(drawn(seed, f"family/{name}/{index}", moved[name][where].shape)))
-            mask[name][where] = 1
-        chosen = np.concatenate([mask[name].reshape(-1) for name, _ in network.parameter_shapes()])
-        vectors = [np.eye(len(chosen))[chosen == 1], *(f.vectors(network, moved, ring) for f in fields)]
-        found = rank(np.concatenate(vectors), ring)
-        if found > best[0]:
-            best = found, free
-    return best
-
-
-def part_names(free: tuple[Part, ...], network: Network) -> list[str]:
-    """The free parts by name; a tensor whose slices are all free without index."""
-    names = []
-    for name, index in free:
-        whole = all(part in free for part in parts(network) if part[0] == name)
-        label = name if whole or index is None else f"{name}[{index}]"
-        if label not in names:
-            names.append(label)
-    return names
