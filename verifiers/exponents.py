@@ -26,36 +26,57 @@ def exponent_count(program: Program) -> int:
 
 
 def independent_draws(
-    network: Network, program: Program, seed: int, ring: PrimeField, theta: Mapping[str, Array] | None = None
+    network: Network,
+    program: Program,
+    seed: int,
+    ring: PrimeField,
+    theta: Mapping[str, Array] | None = None,
+    dead: Mapping[str, Array] | None = None,
 ) -> list[int] | None:
     """Draws whose rows (exponents at X minus exponents at X', one theta a row) have full column rank mod p; None: not found.
 
     Full rank is a proof of independence; with one given `theta` for all rows, of independence at that theta. None is only a
-    refusal: nothing follows.
+    refusal: nothing follows. `dead` names exponentials (label: mask of entries) that are constantly 1: their units are 1, and they are left out.
     """
-    count = exponent_count(program)
+    alive = _alive(program, dead or {})
+    count = int(alive.sum())
     shared = {**Point(seed, ring.p).constants(program), **(theta or {})}
     for wanted in (count + SPARE_DRAWS, 2 * count + SPARE_DRAWS):
-        numbers, rows = _rows(network, program, seed, ring, shared, wanted)
-        found = pivots(rows, ring)
+        numbers, rows = _rows(network, program, seed, ring, shared, wanted, dead or {})
+        found = pivots(rows[:, alive], ring)
         if len(found.columns) == count:
             return [numbers[i] for i in found.rows]
     return None
 
 
+def _alive(program: Program, dead: Mapping[str, Array]) -> Array:
+    kept = []
+    for step in program.instructions:
+        if step.operation == "exp":
+            found = ~dead.get(step.data.label, np.zeros(step.shape, dtype=bool))
+            kept.append(found[step.data.counted])
+    return np.concatenate(kept)
+
+
 def _rows(
-    network: Network, program: Program, seed: int, ring: PrimeField, shared: Mapping[str, Array], wanted: int
+    network: Network,
+    program: Program,
+    seed: int,
+    ring: PrimeField,
+    shared: Mapping[str, Array],
+    wanted: int,
+    dead: Mapping[str, Array],
 ) -> tuple[list[int], Array]:
     if network.norm is None:
         numbers = list(range(wanted))
         try:
-            return numbers, _difference(network, program, seed, ring, shared, numbers)
+            return numbers, _difference(network, program, seed, ring, shared, numbers, dead)
         except NotInvertible:
             pass
     numbers, rows, k = [], [], 0
     while len(numbers) < wanted and k < 1_000 + 100 * wanted:
         try:
-            rows.append(_difference(network, program, seed, ring, shared, [k]))
+            rows.append(_difference(network, program, seed, ring, shared, [k], dead))
             numbers.append(k)
         except NotInvertible:
             pass
@@ -65,7 +86,13 @@ def _rows(
 
 
 def _difference(
-    network: Network, program: Program, seed: int, ring: PrimeField, shared: Mapping[str, Array], numbers: list[int]
+    network: Network,
+    program: Program,
+    seed: int,
+    ring: PrimeField,
+    shared: Mapping[str, Array],
+    numbers: list[int],
+    dead: Mapping[str, Array],
 ) -> Array:
     sides = []
     for twin in ("", "twin/"):
@@ -73,6 +100,8 @@ def _difference(
         for k in numbers:
             own = Point(seed, ring.p, f"exponents/{k}/").parameters(network)
             inputs = Point(seed, ring.p, f"exponents/{k}/{twin}").inputs(program, [0])
+            for label, mask in dead.items():
+                inputs[label] = np.where(mask, 1, inputs[label])
             draws.append({**{n: v[None] for n, v in own.items()}, **inputs})
         stacked = {n: np.concatenate([d[n] for d in draws]) for n in draws[0]}
         values = evaluate(program, ring, {**stacked, **shared})  # what is shared replaces what was drawn

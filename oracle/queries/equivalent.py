@@ -32,9 +32,8 @@ class Equivalence:
         made: dict[str, Any] = {"schema": 1, "spec": self.spec, "verdict": self.verdict, "reason": self.reason}
         if self.difference:
             d = self.difference
-            values = [str(v) for v in d.values] if d.values else [repr(v) for v in d.enclosed or ()]
             made["difference"] = {
-                "X": tensor_json(d.x), "entry": list(d.entry), "values": values, "exact": d.values is not None,
+                "X": tensor_json(d.x), "entry": list(d.entry), "values": list(d.values), "exact": d.exact,
                 "constants": {name: tensor_json(v) for name, v in d.constants.items()},
             }  # fmt: skip
         return made
@@ -70,7 +69,7 @@ def compare(network: Network, one: Theta, two: Theta, seed: int) -> Equivalence:
         return Equivalence(spec, "equivalent", reason)
     difference = find_difference(network, one, two, seed)
     if difference:
-        how = "exact rationals" if difference.values else "disjoint enclosures"
+        how = "exact rationals" if difference.exact else "disjoint enclosures"
         return Equivalence(spec, "different", f"the outputs differ at an input: {how}", difference)
     try:
         if same_function(network, one, two):

@@ -15,7 +15,7 @@ from ...numerics.network import Network
 from ...numerics.point import words
 from ...numerics.program import Program
 from ...numerics.rings import Array, NotInvertible, Rationals
-from .enclosures import Enclosures
+from .enclosures import Enclosure, Enclosures
 from .theta import Theta
 
 TRIES = 6
@@ -26,15 +26,16 @@ BITS = (128, 512, 2_048)
 
 @dataclass(frozen=True)
 class Difference:
-    """Output entry `entry` = (coordinate, token) at input `x` differs: `values` exact, or `enclosed` (as floats) in disjoint enclosures.
+    """Output entry `entry` = (coordinate, token) at input `x` differs: `values` are its two values.
 
+    `exact`: they are fractions. Otherwise they are decimals that agree with values in disjoint enclosures up to less than their difference.
     `constants` are the values of the generic constants (rotations, slopes, gelu) at which it was evaluated.
     """
 
     x: Array
     entry: tuple[int, int]
-    values: tuple[Fraction, Fraction] | None
-    enclosed: tuple[float, float] | None
+    values: tuple[str, str]
+    exact: bool
     constants: dict[str, Array]
 
 
@@ -52,7 +53,7 @@ def find_difference(network: Network, theta: Theta, theta2: Theta, seed: int = 0
 
 
 def _inputs(network: Network, program: Program, seed: int) -> Iterator[tuple[Array, dict[str, Array]]]:
-    constants = {}
+    constants: dict[str, Array] = {}
     for step in program.instructions:
         if step.operation == "generic":
             size = max(int(np.prod(step.shape)), constants[step.data].size if step.data in constants else 0)
@@ -77,26 +78,38 @@ def _compare(
     network: Network, program: Program, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
 ) -> Difference | None:
     if not network.transcendental and not network.norm:
-        one, two = (_outputs(program, Rationals(), point, x, constants) for point in (theta, theta2))
-        for entry in np.ndindex(one.shape):
-            if one[entry] != two[entry]:
-                return Difference(x, _pair(entry), (one[entry], two[entry]), None, constants)
+        for entry, one, two in _pairs(program, Rationals(), theta, theta2, x, constants):
+            if one != two:
+                return Difference(x, entry, (str(one), str(two)), True, constants)
         return None
     for bits in BITS:
         try:
-            one, two = (_outputs(program, Enclosures(bits), point, x, constants) for point in (theta, theta2))
+            for entry, one, two in _pairs(program, Enclosures(bits), theta, theta2, x, constants):
+                if one.disjoint(two):
+                    return Difference(x, entry, _decimals(one, two), False, constants)
         except NotInvertible:
             continue
-        for entry in np.ndindex(one.shape):
-            if one[entry].disjoint(two[entry]):
-                return Difference(x, _pair(entry), None, (float(one[entry]), float(two[entry])), constants)
     return None
 
 
-def _pair(entry: tuple[int, ...]) -> tuple[int, int]:
-    return entry[0], entry[1]
+def _decimals(one: Enclosure, two: Enclosure) -> tuple[str, str]:
+    """The middles of two disjoint enclosures, with two digits more than they need to be told apart."""
+    gap = max(one.low, two.low) - min(one.high, two.high)
+    places = max(0, (one.bits - gap.bit_length()) * 3 // 10) + 3
+    shown = []
+    for value in (one, two):
+        scaled = (value.low + value.high) * 10**places >> one.bits + 1
+        digits = str(abs(scaled)).rjust(places + 1, "0")
+        shown.append(f"{'-' * (scaled < 0)}{digits[:-places]}.{digits[-places:]}")
+    return shown[0], shown[1]
 
 
-def _outputs(program: Program, ring: Any, theta: Theta, x: Array, constants: dict[str, Array]) -> Array:
-    result: Array = evaluate(program, ring, {**theta, **constants, "X": x})[program.output].array
-    return result
+def _pairs(
+    program: Program, ring: Any, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
+) -> Iterator[tuple[tuple[int, int], Any, Any]]:
+    """(entry, its value at theta, its value at theta2) of all outputs."""
+    one, two = (
+        evaluate(program, ring, {**point, **constants, "X": x})[program.output].array for point in (theta, theta2)
+    )
+    for i, j in np.ndindex(*program.shape(program.output)):
+        yield (i, j), one[i, j], two[i, j]

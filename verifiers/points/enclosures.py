@@ -40,9 +40,6 @@ class Enclosure:
         """Whether the two exact values must differ."""
         return self.high < other.low or other.high < self.low
 
-    def __float__(self) -> float:
-        return float(Fraction(self.low + self.high, 2 << self.bits))
-
 
 class Enclosures:
     """The ring of enclosures with a given number of bits after the point, as an interpreter of programs wants it."""

@@ -17,16 +17,16 @@ from ..radicands import radicand_witnesses
 from ..symmetries import Field, catalogue
 from ..upper import field_spans, upper_bound
 from .expressions import differential
+from .families import Family, family
 from .forms import TooLarge
 from .linear import null_space
 from .theta import Theta
-from .units import Units, residues
+from .units import Units, good_prime, residues
 
-PRIMES = (2_097_143, 2_097_131, 2_097_091)  # 3 mod 4, below 2^21
 MAX_ROWS_FACTOR = 8
 UNITS = {
     "none": "",
-    "free": "exponentials free: their exponents are independent at this theta",
+    "free": "exponentials free: exponents that do not vanish identically are independent at this theta",
     "lattice": "exponentials bound to satisfy every relation between their exponents at this theta",
     "ones": "all exponentials set to 1, which satisfies every relation between them (no constants in the exponents)",
 }
@@ -36,13 +36,13 @@ UNITS = {
 class LocalRank:
     """Bounds `lower <= rank at theta <= upper`, with what proves them.
 
-    `fields`: symmetry fields and by how much each in turn enlarges their span at theta. `orbit` is the dimension of that span.
-    `generic_upper` bounds the generic rank, and with it the rank at every theta, from above.
+    `fields`: symmetry fields and by how much each in turn enlarges their span at theta. `family`: the largest family found in
+    the fiber through theta. `generic_upper` bounds the generic rank, and with it the rank at every theta, from above.
     """
 
     lower: int
     upper: int
-    orbit: int
+    family: Family
     generic_upper: int
     fields: tuple[tuple[Field, int], ...]
     notes: tuple[str, ...]
@@ -56,17 +56,19 @@ class LocalRank:
 def local_rank(network: Network, theta: Theta, seed: int = 0) -> LocalRank:
     """Bounds of the rank of the differential at theta, X ranging over all inputs, the network's constants generic.
 
-    Lower: a minor that is non-zero mod p at the residues of theta. Upper: parameters minus the span of symmetry fields at theta,
+    Lower: a minor that is non-zero mod p at the residues of theta. Upper: parameters minus the dimension of a family in the fiber,
     the generic upper bound, and, for small networks, the rank over Q of the differential written out in formal expressions.
     Not guaranteed: that the bounds meet.
     """
-    ring, reduced = _good_prime(theta)
+    ring = good_prime(theta)
+    reduced = residues(theta, ring)
     program = record(network)
     notes: list[str] = []
     generic = upper_bound(network, seed, ring)
     fields = tuple(catalogue(network))
     spans = field_spans(network, fields, reduced, ring)
-    upper = min(network.parameters - sum(spans), generic.value)
+    within = family(network, theta, seed)
+    upper = min(network.parameters - within.dimension, generic.value)
     lower, note = _minor(network, program, theta, seed, ring, reduced, upper)
     notes += [note] if note else []
     if lower < upper:
@@ -77,17 +79,7 @@ def local_rank(network: Network, theta: Theta, seed: int = 0) -> LocalRank:
     if lower > upper:
         raise ArithmeticError(f"{network}: rank at theta at least {lower} and at most {upper}")
     listed = tuple((f, n) for f, n in zip(fields, spans, strict=True) if n)
-    return LocalRank(lower, upper, sum(spans), generic.value, listed, tuple(notes))
-
-
-def _good_prime(theta: Theta) -> tuple[PrimeField, dict[str, Array]]:
-    for p in PRIMES:
-        ring = PrimeField(p)
-        try:
-            return ring, residues(theta, ring)
-        except NotInvertible:
-            continue
-    raise TooLarge(f"each of the primes {', '.join(map(str, PRIMES))} divides a denominator of theta")
+    return LocalRank(lower, upper, within, generic.value, listed, tuple(notes))
 
 
 def _minor(
@@ -122,5 +114,5 @@ def exact_rank(matrix: Array, ring: PrimeField) -> int:
         kernel = null_space(matrix[chosen])
         missed = next((i for i, row in enumerate(matrix) if kernel.size and any(kernel @ row)), None)
         if missed is None:
-            return matrix.shape[1] - len(kernel)
+            return int(matrix.shape[1]) - len(kernel)
         chosen = [*chosen, missed]

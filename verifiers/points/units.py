@@ -5,7 +5,8 @@ At a generic theta exponentials are free units if their exponents are independen
 that holds between the exponentials at this theta are a point of the variety on which the minor lives, so that a non-zero value
 proves it non-zero. By Ax (1971, Theorem 3) all relations come from integer relations sum_k n_k s_k = c between exponents:
 
-- `free`: none exist, shown by full column rank of differences of exponents mod p, with this theta in every row;
+- `free`: exponents that vanish identically (zeros of theta) have the unit 1, and none exist between the others, shown by full column
+  rank of differences of exponents mod p, with this theta in every row;
 - `lattice`: the exponents are rational functions of theta and X (one layer of exponentials), so that c is rational; every relation holds at all samples
   of exact rational rows (s, 1). Units prod_j E_j^(r_jk), r_j an integer basis of the row space, satisfy all of them;
 - `ones`: without biases and shifts all exponents vanish at X = 0, hence c = 0, and e_k = 1 satisfies whatever relations there are.
@@ -25,9 +26,12 @@ from ...numerics.point import words
 from ...numerics.program import Program
 from ...numerics.rings import Array, NotInvertible, PrimeField, Rationals
 from ..exponents import exponent_count, independent_draws
+from .forms import TooLarge
+from .freedom import vanishing_exponents
 from .linear import echelon
 from .theta import Theta
 
+PRIMES = (2_097_143, 2_097_131, 2_097_091)  # 3 mod 4, below 2^21
 MAX_EXPONENTS = 64  # for exact rows
 SPREAD = 7  # sample inputs are integers of at most this size
 
@@ -40,11 +44,13 @@ class Units:
         self.seed = seed
         self.ring = ring
         self._basis: Array | None = None
+        self._dead: dict[str, Array] = {}
         if not exponent_count(program):
             self.rule = "none"
             return
+        self._dead = vanishing_exponents(program, theta)
         try:
-            free = independent_draws(network, program, seed, ring, residues) is not None
+            free = independent_draws(network, program, seed, ring, residues, self._dead) is not None
         except NotInvertible:
             free = False
         if free:
@@ -60,9 +66,11 @@ class Units:
 
     def bind(self, bindings: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
         """The bindings with the exponentials replaced, as the rule says."""
-        if self.rule in ("none", "free"):
-            return bindings
         made = dict(bindings)
+        if self.rule in ("none", "free"):
+            for label, mask in self._dead.items():
+                made[label] = np.where(mask, 1, made[label])
+            return made
         values = self._values(numbers)
         start = 0
         for step in self.program.instructions:
@@ -128,3 +136,14 @@ def residues(theta: Theta, ring: PrimeField) -> dict[str, Array]:
     return {name: ring.integers(ring.lift(value)) for name, value in theta.items()}
 
 
+def good_prime(*points: Theta) -> PrimeField:
+    """A prime field in which all the points have residues; raises `TooLarge` where none of ours is."""
+    for p in PRIMES:
+        ring = PrimeField(p)
+        try:
+            for theta in points:
+                residues(theta, ring)
+        except NotInvertible:
+            continue
+        return ring
+    raise TooLarge(f"each of the primes {', '.join(map(str, PRIMES))} divides a denominator")
