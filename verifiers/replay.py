@@ -1043,7 +1043,8 @@ def reduced(net: Network, step: Any) -> Network:
         bound += "o" in bias or ("v" in bias and not layer.dv)
     else:
         after = net.layers[i]
-        bound = (after.heads + after.kv) * after.a + after.kv * (after.dv or after.n)
+        scored = net.kind == "lightning" or not net.alone  # softmax of one key reads no query and no key
+        bound = (after.heads + after.kv) * after.a * scored + after.kv * (after.dv or after.n)
     require(layer.n > size == bound, "reduction", f"{what}: {layer.n} to {size}, the rule gives {bound}")
     return with_width(net, i, size)
 
