@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..numerics.forward import record
 from ..numerics.network import Network
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
 from .coordinates.certify import NotCovered, chart_redundancy, coordinate_certificate
+from .cost import prefers_coordinates
 from .exponents import exponent_count, independent_draws
 from .index_sets import format_set
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
+from .tokens import token_counts
 from .upper import UpperBound, upper_bound
 
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
 ATTEMPTS = 3
-DIRECT_PARAMETERS = 400  # up to here a direct proof is tried first: it is as fast, and its certificate shows a minor
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def prove_bounds(
     `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned. `progress` is
     told of bounds that are proven before the end.
     """
-    whole = _by_coordinates(network, seed) if network.parameters > DIRECT_PARAMETERS else None
+    whole = _by_coordinates(network, seed) if prefers_coordinates(network) else None
     if whole:
         return whole
     ring = PrimeField(DEFAULT_PRIME)
@@ -99,9 +100,22 @@ def _attempt(
     return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes))
 
 
-def _lower(
-    network: Network, seed: int, ring: PrimeField, target: int
-) -> tuple[LowerBound | None, dict[str, Any], str | None]:
+Found = tuple[LowerBound | None, dict[str, Any], str | None]  # the bound, its side conditions, why there is none
+
+
+def _lower(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
+    """The best lower bound over the token counts, fewest first, until it reaches the target or stays the same."""
+    best: Found | None = None
+    for tokens in token_counts(network):
+        found = _lower_with_tokens(replace(network, t=tokens), seed, ring, target)
+        stable = best and best[0] and found[0] and found[0].value == best[0].value
+        best = found if best is None or found[0] else best
+        if stable or (found[0] and found[0].value >= target):
+            break
+    return best or (None, {}, "no lower bound: no number of tokens to try")
+
+
+def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
     program = record(network)
     sides: dict[str, Any] = {}
     if network.norm is not None:

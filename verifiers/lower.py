@@ -25,8 +25,10 @@ class NoPoint(ArithmeticError):
 
 @dataclass(frozen=True)
 class LowerBound:
-    """A proven lower bound: the minor of `rows` and `columns` of the Jacobian at the given inputs of the seed's point is non-zero mod p."""
+    """A proven lower bound: with `tokens` tokens the minor of `rows` and `columns` of the Jacobian at the given inputs of the
+    seed's point is non-zero mod p."""
 
+    tokens: int
     inputs: tuple[int, ...]
     rows: tuple[int, ...]
     columns: tuple[int, ...]
@@ -40,6 +42,7 @@ class LowerBound:
         """The `lower` object of a certificate."""
         return {
             "rule": "minor",
+            "tokens": self.tokens,
             "inputs": format_set(self.inputs),
             "rows": format_set(self.rows),
             "columns": format_set(self.columns),
@@ -59,7 +62,7 @@ def rank_lower_bound(network: Network, program: Program, seed: int, ring: PrimeF
     while True:
         numbers, bindings = usable_inputs(network, program, seed, ring, wanted)
         found = pivots(jacobian(program, ring, bindings), ring)
-        bound = _compact(numbers, found.rows, found.columns, size)
+        bound = _compact(network.t, numbers, found.rows, found.columns, size)
         stable = best is not None and best.value == bound.value
         best = bound
         if bound.value >= target or stable or wanted >= ceiling:
@@ -107,8 +110,8 @@ def usable_inputs(
     return numbers, {**fixed, **point.inputs(program, numbers)}
 
 
-def _compact(numbers: list[int], rows: list[int], columns: list[int], size: int) -> LowerBound:
+def _compact(tokens: int, numbers: list[int], rows: list[int], columns: list[int], size: int) -> LowerBound:
     used = sorted({r // size for r in rows})
     position = {old: new for new, old in enumerate(used)}
     renumbered = [position[r // size] * size + r % size for r in rows]
-    return LowerBound(tuple(numbers[u] for u in used), tuple(renumbered), tuple(columns))
+    return LowerBound(tokens, tuple(numbers[u] for u in used), tuple(renumbered), tuple(columns))

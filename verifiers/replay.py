@@ -287,9 +287,6 @@ def checked(net: Network) -> Network:
 
 def affordable(net: Network) -> Network:
     """Return `net` if it is small enough to be evaluated."""
-    if net.kind != "mlp":
-        require(net.t <= MAX_TOKENS, "caps", f"more than {MAX_TOKENS} tokens")
-        require(all(y.kv * net.t < 1 << 16 for y in net.layers), "caps", "too many groups times tokens")
     require(parameters(net) <= MAX_PARAMETERS, "caps", f"more than {MAX_PARAMETERS} parameters")
     return net
 
@@ -860,8 +857,6 @@ def has_exponentials(net: Network) -> bool:
 
 def check_minor(net: Network, source: Source, rule: Any) -> int:
     """Return the size of a minor of the Jacobian that is not zero modulo p."""
-    rule = record(rule, "rule inputs rows columns", "lower")
-    require(rule["rule"] == "minor", "schema", "the rule of lower is not minor")
     inputs = indices(rule["inputs"], "inputs", MAX_WORDS, MAX_MINOR)
     width, t = net.layers[-1].n, net.t
     rows = indices(rule["rows"], "rows", len(inputs) * width * t, MAX_MINOR)
@@ -1771,7 +1766,7 @@ def check_coordinates(nets: Sequence[Network], source: Source, lower: Any, upper
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
     net = nets[0]
     base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
-    free_tokens = net.causal or net.kind == "lightning" or not (net.rope or net.alibi)
+    free_tokens = drops_tokens(net)
     require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
     require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
     require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
@@ -2196,11 +2191,25 @@ def check_lower(net: Network, source: Source, file: Mapping[str, Any]) -> int:
     """Return the lower bound that the file proves: without one, 0."""
     if file["lower"] is None:
         return 0
+    rule = record(file["lower"], "rule tokens inputs rows columns", "lower")
+    require(rule["rule"] == "minor", "schema", "the rule of lower is not minor")
+    tokens = natural(rule["tokens"], "tokens")
+    require(2 <= tokens <= net.t if drops_tokens(net) and net.t > 2 else tokens == net.t, "minor", "not so few tokens")
+    few = net._replace(t=tokens)
+    require(tokens <= MAX_TOKENS, "caps", f"more than {MAX_TOKENS} tokens")
+    require(all(y.kv * tokens < 1 << 16 for y in net.layers), "caps", "too many groups times tokens")
     if "radicands" in file:
-        check_radicands(net, source, file["radicands"])
+        check_radicands(few, source, file["radicands"])
     if "exponents" in file:
-        check_exponents(net, source, file["exponents"])
-    return check_minor(net, source, file["lower"])
+        check_exponents(few, source, file["exponents"])
+    return check_minor(few, source, rule)
+
+
+def drops_tokens(net: Network) -> bool:
+    """Whether the rank with fewer tokens bounds the dimension from below (PROOFS.md, fewer tokens)."""
+    if net.kind == "lightning":
+        return net.causal or not (net.bias or net.norm == "layer")
+    return net.kind == "softmax" and (net.causal or not (net.rope or net.alibi))
 
 
 CODES = {"valid": 0, "holey": 4, "invalid": 1}

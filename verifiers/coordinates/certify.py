@@ -10,6 +10,7 @@ from ...numerics.network import Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
 from ..exponents import independent_draws
 from ..index_sets import format_set
+from ..tokens import drops_tokens
 from .blocks import block
 from .types import SetType, block_width, core_width, set_types, unit_size
 
@@ -79,13 +80,8 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
 
 
 def token_choices(network: Network) -> list[int]:
-    """Token counts t' whose rank bounds the dimension with t tokens from below.
-
-    Causal: the first t' outputs are the network with t' tokens. Lightning (without biases): zero tokens stay zero and change
-    nothing. Softmax without mask and positions: repeated tokens are weights, which the units of the exponentials absorb.
-    Otherwise only t itself.
-    """
-    if network.causal or network.kind == "lightning" or not (network.rotates or network.alibi):
+    """Token counts t' whose rank bounds the dimension with t tokens from below, as far as they are tried."""
+    if drops_tokens(network):
         return [t for t in TOKENS if t <= network.t]
     return [network.t] if network.t <= TOKENS[-1] else []
 
