@@ -95,6 +95,14 @@ def exponent_witness(network: Network, tokens: int) -> Network:
     )  # fmt: skip
 
 
+def bases(network: Network) -> list[int]:
+    """How many base units to try: lightning needs one; with rope and several groups a base would share planes with other units."""
+    if network.rotates and any(y.kv > 1 for y in network.layers):
+        return [0]
+    fitting = [b for b in BASES if b * unit_size(network) <= core_width(network)]
+    return fitting[1:] if network.kind == "lightning" else fitting
+
+
 def block_columns(network: Network) -> int:
     """About how many columns the largest block has: what its cost grows with."""
     unit = unit_size(network)
@@ -121,9 +129,7 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
                 short = f"with {tokens} tokens the exponents could not be shown independent"
                 continue
             sides["exponents"] = {"draws": format_set(draws)}
-        for base in BASES:
-            if base * unit_size(network) > core_width(network) or (base == 0 and network.kind == "lightning"):
-                continue
+        for base in bases(network):
             failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
             if failed is None:
                 return {

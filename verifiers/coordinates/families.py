@@ -17,9 +17,9 @@ from ...numerics.rings import DEFAULT_PRIME, PrimeField
 from ..exponents import independent_draws
 from ..index_sets import format_set
 from .certify import (
-    BASES,
     SPARE_INPUTS,
     NotCovered,
+    bases,
     exponent_witness,
     short_block,
     token_choices,
@@ -63,7 +63,7 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
             if draws is None:
                 continue
             sides["exponents"] = {"draws": format_set(draws)}
-        for base in BASES[network.kind == "lightning" :]:
+        for base in bases(network):
             kinds: dict[SetType, Network] = {}
             for member in members:
                 for kind in set_types(member, base):
@@ -162,12 +162,12 @@ def _interpolate(values: dict[tuple[int, ...], int], names: int) -> Polynomial:
     nodes = range(1, DEGREE + 2)
     basis = []  # coefficients of the Lagrange polynomials
     for j in nodes:
-        c = [Fraction(1)]
+        coefficients = [Fraction(1)]
         for k in nodes:
             if k != j:
-                shifted = [Fraction(0), *c]
-                c = [(s - k * x) / (j - k) for s, x in zip(shifted, [*c, Fraction(0)], strict=True)]
-        basis.append(c)
+                shifted = [Fraction(0), *coefficients]
+                coefficients = [(s - k * x) / (j - k) for s, x in zip(shifted, [*coefficients, Fraction(0)], strict=True)]
+        basis.append(coefficients)
     table: dict[tuple[int, ...], Fraction] = {p: Fraction(v) for p, v in values.items()}
     for axis in range(names):
         turned: dict[tuple[int, ...], Fraction] = {}

@@ -1,0 +1,261 @@
+"""Coordinate certificates: what they prove, what refuses them, and that mutants of them are rejected by the rule meant for it."""
+
+import copy
+import json
+import random
+
+import pytest
+
+from neuromanifold.numerics.network import NetworkError
+from neuromanifold.numerics.notation import parse, parse_any
+from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
+from neuromanifold.verifiers import replay as checker
+from neuromanifold.verifiers.certificate import _attempt
+from neuromanifold.verifiers.coordinates import blocks, certify, types
+from neuromanifold.verifiers.coordinates.certify import NotCovered, chart_size, coordinate_certificate
+from neuromanifold.verifiers.coordinates.families import family_certificate
+
+GPT2 = "softmax d=768 l=12 a=64 dv=64 heads=12 t=1024 skip causal"
+
+
+def verdict(certificate):
+    return checker.replay(json.dumps(certificate))
+
+
+def test_the_attention_stack_of_gpt2_at_its_real_size():
+    certificate = coordinate_certificate(parse(GPT2))
+    assert certificate["claim"] == {"lower": 27131904, "upper": 27131904}
+    assert verdict(certificate).verdict == "valid"
+    assert len(json.dumps(certificate)) < 1_000
+
+
+@pytest.mark.slow
+def test_llama_style_attention_of_two_layers_at_its_real_width():
+    certificate = coordinate_certificate(parse("softmax d=4096 l=2 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope"))
+    assert certificate["claim"]["lower"] == 2 * (41_943_040 - 8 * (128**2 + 128))
+    assert verdict(certificate).verdict == "valid"
+
+
+SMALL = [
+    "softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip",
+    "softmax d=5,5,5 a=2 dv=2 heads=2 t=3 skip causal",
+    "softmax d=7 l=1 a=2 dv=3 heads=2 t=3 skip causal alibi",
+    "softmax d=6 l=1 a=2 dv=2 heads=4 kv=2 t=4 skip causal window=3",
+    "softmax d=8 l=1 a=4 dv=4 heads=2 t=3 skip causal rope",
+    "softmax d=4 l=1 a=2 dv=1 heads=2 kv=1 t=3 skip rope",
+    "softmax d=4,4,4 a=2 t=3",
+    "softmax d=5,3,3,4 a=2,1,3 t=3",
+    "softmax d=5,3 a=4 t=3",
+    "softmax d=6 l=1 a=3 t=3 skip",
+    "lightning d=3,3 a=2 t=2",
+    "lightning d=5,3 a=4 t=7",
+    "lightning d=6,4,4,5 a=2,3,1 t=2",
+    "lightning d=4,4,4 a=4 t=3",
+    "lightning d=4,4,4 a=2 t=3 skip causal",
+    "lightning d=6,6 a=2 dv=3 t=3 skip",
+    "lightning d=8,8 a=4 dv=2 t=3 skip rope",
+]
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_agrees_with_a_direct_proof_and_replays(spec):
+    network = parse(spec)
+    certificate = coordinate_certificate(network)
+    direct = _attempt(network, 0, PrimeField(DEFAULT_PRIME), None, None)
+    assert direct.lower == direct.upper == certificate["claim"]["lower"] == chart_size(network)
+    assert verdict(certificate).verdict == "valid"
+
+
+def test_every_covered_network_under_150_parameters_agrees_with_its_direct_proof():
+    draw = random.Random(5)
+    tried = refused = 0
+    while tried < 120:
+        network = _random_network(draw)
+        if network is None or network.parameters > 150 or certify.uncovered(network):
+            continue
+        try:
+            claim = coordinate_certificate(network)["claim"]["lower"]
+        except NotCovered:
+            refused += 1
+            continue
+        direct = _attempt(network, 0, PrimeField(DEFAULT_PRIME), None, None)
+        assert direct.lower <= claim <= direct.upper, str(network)
+        assert direct.lower == claim, str(network)
+        tried += 1
+    assert tried == 120 and refused < 120
+
+
+def _random_network(draw):
+    kind, skip = draw.choice(["softmax", "lightning"]), draw.random() < 0.5
+    l = draw.choice([1, 1, 2, 3])
+    width = draw.randint(2, 6)
+    d = [width] * (l + 1)
+    words = ["skip"] if skip else []
+    if not skip:
+        d[0] += draw.choice([0, 0, 1, 2])
+        d[-1] += draw.choice([0, 0, 1, 2])
+    heads = draw.choice([1, 1, 2]) if skip and kind == "softmax" else 1
+    words += ["causal"] if draw.random() < 0.4 else []
+    rope = draw.random() < 0.2
+    a = [draw.choice([2, 4]) if rope else draw.randint(1, 4) for _ in range(l)]
+    dv = f" dv={draw.randint(1, 3)}" if skip and (heads > 1 or draw.random() < 0.5) else ""
+    text = f"{kind} d={','.join(map(str, d))} a={','.join(map(str, a))} t={draw.randint(2, 4)} heads={heads}{dv} {' '.join(words)}"
+    try:
+        return parse(text + (" rope" if rope else ""))
+    except NetworkError:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("lightning d=6,4,4,5 a=1,2,1 t=2", "rank"),  # a rank-one layer hides half of the next: the block falls short
+        ("softmax d=4,4 a=5 t=3", "exceeds the width"),  # the chart is not dominant
+        ("softmax d=4,4 a=2 dv=2 heads=3 t=3 skip", "overlap"),
+        ("softmax d=6,6 a=3 dv=2 heads=2 t=3 skip", "dv >= a"),
+        ("softmax d=4,4 a=2 t=1", "itself only"),
+        ("softmax d=4,4 a=2 t=3 bias=q", "bias"),
+        ("softmax d=3,5,3 a=2 t=3", "hidden widths"),
+        ("lightning d=4,4 a=2 dv=2 heads=2 t=3 skip", "several lightning heads"),
+        ("softmax d=8,8 a=4 t=9 skip rope", "tokens"),
+    ],
+)
+def test_refused_where_a_condition_fails(spec, reason):
+    with pytest.raises(NotCovered, match=reason):
+        coordinate_certificate(parse(spec))
+
+
+def _planted(spec, **changes):
+    """A certificate for `spec` that the writer would not write."""
+    certificate = coordinate_certificate(parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip"))
+    network = parse(spec)
+    certificate["spec"] = spec
+    certificate["claim"] = {"lower": chart_size(network), "upper": chart_size(network)}
+    certificate["lower"] = {**certificate["lower"], **changes}
+    return certificate
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    [
+        ("softmax d=6 l=2 a=7 dv=7 heads=1 t=3 skip", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=4 t=3 skip", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip bias=q", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip norm=rms", "radicands"),
+        ("softmax d=6,6,6 a=2,3 dv=2 heads=2 t=3 skip", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=1 skip", "schema"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip causal window=1", "schema"),
+        ("lightning d=6 l=2 a=2 dv=2 heads=2 t=3 skip", "schema"),
+    ],
+)
+def test_another_network_in_the_certificate(spec, rule):
+    found = verdict(_planted(spec))
+    assert (found.verdict, found.rule) == ("invalid", rule), found
+
+
+def test_mutants_are_rejected_by_the_rule_meant_for_them():
+    good = coordinate_certificate(parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip"))
+    assert verdict(good).verdict == "valid"
+    mutants = {
+        "claim": lambda c: c["claim"].update(lower=c["claim"]["lower"] - 1, upper=c["claim"]["upper"] - 1),
+        "exponents": lambda c: c["exponents"].update(draws="0"),
+        "schema": lambda c: c["lower"].update(extra=1),
+        "coordinates": lambda c: c["lower"].update(tokens=4),
+        "prime": lambda c: c.update(prime=2097143 * 3),
+    }
+    for rule, change in mutants.items():
+        mutant = copy.deepcopy(good)
+        change(mutant)
+        assert verdict(mutant).rule == rule, rule
+    without = {k: v for k, v in good.items() if k != "exponents"}
+    assert verdict(without).rule == "exponents"
+
+
+def test_true_variations_are_accepted():
+    good = coordinate_certificate(parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip"))
+    for change in ({"spare": 20}, {"base": 1}, {"base": 2}):
+        assert verdict({**good, "lower": {**good["lower"], **change}}).verdict == "valid", change
+    assert verdict(coordinate_certificate(parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip"), seed=7)).verdict == "valid"
+
+
+def test_a_block_that_loses_one_rank_is_noticed(monkeypatch):
+    network = parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip")
+    real = blocks.Block.rank
+    kinds = len(types.set_types(network, 0))
+    for victim in range(kinds):
+        calls = []
+
+        def lossy(self, *args, calls=calls, victim=victim):
+            calls.append(1)
+            return real(self, *args) - (len(calls) - 1 == victim)
+
+        monkeypatch.setattr(blocks.Block, "rank", lossy)
+        monkeypatch.setattr(certify, "TOKENS", (2,))
+        monkeypatch.setattr(certify, "BASES", (0,))
+        if victim < 4:  # two of the six types have no columns
+            with pytest.raises(NotCovered, match="has rank"):
+                coordinate_certificate(network)
+
+
+def test_the_replay_finds_the_types_that_the_writer_finds():
+    """Two enumerations, one from runs of coordinates, one from the coordinates themselves."""
+    compared = 0
+    for spec in [*SMALL, GPT2, "softmax d=18 l=2 a=4,2 dv=4,4 heads=4,3 kv=2,3 t=3 skip causal rope"]:
+        network = parse(spec)
+        unit = types.unit_size(network)
+        for base in certify.bases(network):
+            mine = {k.label for k in types.set_types(network, base)}
+            theirs = checker.set_types(checker.parse(spec), unit, base, types.core_width(network) // unit)
+            assert mine == {k.label for k in theirs}, (spec, base)
+            compared += 1
+    assert compared >= 35
+
+
+FAMILIES = {
+    "softmax d=n l=2 a=2 t=3": ("n^2 + 8*n - 8", {"n": 5}),
+    "softmax d=n l=3 a=2 t=3": ("n^2 + 12*n - 12", {"n": 4}),
+    "lightning d=n,n a=n t=2": ("2*n^2 - 1", {"n": 3}),
+    "lightning d=p,q a=k t=2": ("2*k*p + p*q - k^2 - 1", {"p": 4, "q": 2, "k": 3}),
+    "lightning d=p,q,q,r a=2 t=3": ("p*q + q*r - q^2 + 4*p + 8*q - 15", {"p": 4, "q": 3, "r": 5}),
+    "lightning d=n l=2 a=k t=3 skip": ("4*k*n + 2*n^2 - 2*k^2 - 2", {"n": 4, "k": 2}),
+    "softmax d=n l=2 heads=h a=k dv=k t=4 skip causal": ("8*h*k*n - 4*h*k^2", {"n": 4, "h": 2, "k": 2}),
+}
+
+
+@pytest.mark.parametrize("text", FAMILIES)
+def test_families(text):
+    polynomial, sizes = FAMILIES[text]
+    certificate = family_certificate(parse_any(text))
+    assert certificate["claim"]["dimension"] == polynomial
+    found = verdict(certificate)
+    assert found.verdict == "valid", found
+    value = eval(polynomial.replace("^", "**"), {"__builtins__": {}}, dict(sizes))
+    member = parse_any(text).at(**sizes)
+    direct = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
+    assert direct.lower == direct.upper == value
+
+
+def test_planted_families_are_refused():
+    good = family_certificate(parse_any("lightning d=p,q,q,r a=2 t=3"))
+    for change, rule in [
+        ({"claim": {**good["claim"], "dimension": "p*q + q*r - q^2 + 4*p + 8*q - 14"}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "p*q + q*r"}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "p*q + x"}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "__import__('os')"}}, "claim"),
+        ({"claim": {**good["claim"], "least": 0}}, "claim"),
+        ({"spec": "lightning d=p,q,q,r a=1,2,2 t=3"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=2 t=1"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=2 t=n"}, "coordinates"),
+        ({"lower": {**good["lower"], "base": 1}}, "coordinates"),
+        ({"lower": {**good["lower"], "base": 0}}, "coordinates"),
+    ]:
+        found = verdict({**good, **change})
+        assert (found.verdict, found.rule) == ("invalid", rule), (change, found)
+
+
+def test_a_family_without_a_proof_says_why():
+    with pytest.raises(NotCovered):
+        family_certificate(parse_any("lightning d=p,q,q,r a=1,2,2 t=3"))
+    with pytest.raises(NotCovered, match="no member"):
+        family_certificate(parse_any("softmax d=n l=2 a=2 t=3 bias=q"))
