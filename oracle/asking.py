@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import TYPE_CHECKING
 
 from ..numerics.network import Network
 from .answer import Answer, Evidence, decide
 from .exits import CommandError
+
+if TYPE_CHECKING:
+    from .store import Store
 
 MAX_SEED = 10**17  # certificates hold 18 digits, and a retry at another point adds to the seed
 
@@ -20,7 +24,17 @@ def check_limits(seed: int, timeout: float | None) -> None:
         raise CommandError(f"--timeout {timeout} is not a number of seconds: 0, 0.5, 60, ...")
 
 
-def ask(network: Network, seed: int, timeout: float | None) -> tuple[Answer, bool]:
+def open_store(no_store: bool) -> Store | None:
+    """Return the store of a command line, whose messages go to stderr."""
+    if no_store:
+        return None
+    from .console import message
+    from .store import Store
+
+    return Store(message)
+
+
+def ask(network: Network, seed: int, timeout: float | None, no_store: bool = False) -> tuple[Answer, bool]:
     """Return the answer and whether Ctrl-C cut it short; then it is the best answer proven so far."""
     from .dimension import dimension
 
@@ -31,7 +45,7 @@ def ask(network: Network, seed: int, timeout: float | None) -> tuple[Answer, boo
         best = answer
 
     try:
-        return dimension(network, seed=seed, timeout=timeout, progress=progress), False
+        return dimension(network, seed=seed, timeout=timeout, progress=progress, store=open_store(no_store)), False
     except KeyboardInterrupt:
         stopped = Evidence("value", None, "estimate", "unused", "everything after Ctrl-C", "stopped by the user")
         return dataclasses.replace(best, evidence=(*best.evidence, stopped)), True

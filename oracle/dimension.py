@@ -13,6 +13,7 @@ from .answer import Answer, Evidence, decide
 
 if TYPE_CHECKING:
     from ..verifiers.certificate import Proof
+    from .store import Store
 
 DEFAULT_BUDGET = 300.0  # seconds that a proof may be predicted to take where no timeout is given
 MEMORY_BUDGET = 8 << 30  # bytes
@@ -24,12 +25,14 @@ def dimension(
     seed: int = 0,
     timeout: float | None = None,
     progress: Callable[[Answer], None] | None = None,
+    store: Store | None = None,
 ) -> Answer:
     """The dimension of the network's function space, with label, bounds, evidence and certificate.
 
     A proof is tried if its predicted cost fits `timeout` seconds (default 300) and 8 GiB; otherwise, or where its bounds do
     not meet, theorems answer; otherwise the rank at a random point is an estimate. What was not used says why in the
-    evidence. `progress` is called with the best answer so far. The same network and seed give the same answer, `seconds` apart.
+    evidence. `progress` is called with the best answer so far; proofs that take long are kept in `store`.
+    The same network and seed give the same answer, `seconds` apart.
     Raises `NetworkError` for text that is no network, `Contradiction` when sources exclude each other.
     """
     started = time.monotonic()
@@ -44,13 +47,18 @@ def dimension(
         evidence.append(Evidence("value", None, "certificate", "unused", "proof", refusal))
     else:
         from ..verifiers.certificate import prove_bounds
+        from .store import WORTH_SECONDS
 
         def tell(proof: Proof) -> None:
             if progress:
                 bounds = (proof.network.parameters, proof.lower, proof.upper)
                 progress(decide(str(proof.network), *bounds, _proof_evidence(proof), certificate=proof.certificate))
 
-        proof = prove_bounds(network, seed, None if timeout is None else started + timeout, tell)
+        proof = _stored(network, seed, store) or prove_bounds(
+            network, seed, None if timeout is None else started + timeout, tell
+        )
+        if store and time.monotonic() - started > WORTH_SECONDS:
+            store.keep(proof, seed)
         lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
         certificate = proof.certificate
         evidence += _proof_evidence(proof)
@@ -62,6 +70,13 @@ def dimension(
     if answer.label == "proven":
         answer = replace(answer, redundancy=redundancy)
     return replace(answer, seconds=time.monotonic() - started)
+
+
+def _stored(network: Network, seed: int, store: Store | None) -> Proof | None:
+    from ..verifiers.cost import predict
+    from .store import WORTH_SECONDS
+
+    return store.find(network, seed) if store and predict(network).seconds > WORTH_SECONDS else None
 
 
 def _unaffordable(network: Network, timeout: float | None) -> str | None:

@@ -67,12 +67,13 @@ def read_lines(stream: BinaryIO) -> Iterator[str]:
             yield line
 
 
-def answer(spec: str, seed: int, timeout: float | None) -> dict[str, Any]:
+def answer(spec: str, seed: int, timeout: float | None, no_store: bool) -> dict[str, Any]:
     """Answer one network with the oracle: the usual `Ask` of a sweep, once `functools.partial` has fixed the rest."""
+    from .asking import open_store
     from .dimension import dimension
 
     try:
-        return dimension(parse(spec), seed=seed, timeout=timeout).to_json()
+        return dimension(parse(spec), seed=seed, timeout=timeout, store=open_store(no_store)).to_json()
     except Exception as error:
         return _failure(spec, error)
 

@@ -38,7 +38,7 @@ def dimension(
     seed
         Chooses the random point; the same seed gives the same answer.
     no_store
-        Ask no store of earlier answers (this version has none).
+        Neither read nor write the store of certificates ($NEUROMANIFOLD_CACHE, or the user's cache folder).
     """
     from ..asking import ask, check_limits
 
@@ -48,7 +48,7 @@ def dimension(
         raise exits.CommandError(f"--certificate {reason}")
     if isinstance(network, Family):
         return _family(network, json, require, certificate, seed)
-    answer, interrupted = ask(network, seed, timeout)
+    answer, interrupted = ask(network, seed, timeout, no_store)
     if certificate is not None and answer.certificate is not None:
         from ...verifiers.certificate import dumps
 

@@ -43,7 +43,7 @@ def sweep(
     dask
         The address of a Dask scheduler whose workers answer: tcp://HOST:PORT.
     no_store
-        Ask no store of earlier answers (this version has none).
+        Neither read nor write the store of certificates ($NEUROMANIFOLD_CACHE, or the user's cache folder).
     """
     from ..asking import check_limits
     from ..executors import workers
@@ -65,7 +65,8 @@ def sweep(
             progress.show(f"{summary.lines}/{len(lines)} lines{ahead}, {counts}")
 
         try:
-            run(lines, journal, functools.partial(answer, seed=seed, timeout=timeout), seed, watch, where)
+            ask = functools.partial(answer, seed=seed, timeout=timeout, no_store=no_store)
+            run(lines, journal, ask, seed, watch, where)
         except KeyboardInterrupt:
             reached.codes.add(exits.INTERRUPTED)
     if json:

@@ -18,7 +18,7 @@ from neuromanifold.oracle.answer import Contradiction, Evidence, decide
 PROVEN, FORMULA, NUMERICAL, UNKNOWN, CRASH, CONTRADICTION, SLOW, KILLER = range(2, 10)  # t=2, t=3, ...
 
 
-def dimension(network, *, seed=0, timeout=None, progress=None):
+def dimension(network, *, seed=0, timeout=None, progress=None, store=None):
     """Answer by the number of tokens."""
     if log := os.environ.get("LOG"):
         with Path(log).open("a") as file:

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +27,7 @@ def read(path):
 def children(pid):
     """The worker processes of a sweep."""
     found = []
-    for entry in os.listdir("/proc"):
+    for entry in [p.name for p in Path("/proc").iterdir()]:
         try:
             with open(f"/proc/{entry}/stat") as file:  # noqa: PTH123
                 parent = int(file.read().rpartition(")")[2].split()[1])
