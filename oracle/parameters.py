@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +23,15 @@ def read_parameters(path: str, network: Network) -> Theta:
 
     Raises `CommandError` (exit 2) with one line for whatever is wrong with the file, `OSError` where it cannot be read.
     """
-    from ..verifiers.points.theta import ThetaError, exact_theta
-
     readers = {".json": _from_json, ".npz": _from_npz}
     reader = readers.get(Path(path).suffix.lower())
     if reader is None:
         raise CommandError(f"{path}: parameters are read from .json or .npz files")
+    given = reader(path, network)
+    from ..verifiers.points.theta import ThetaError, exact_theta
+
     try:
-        return exact_theta(network, reader(path, network))
+        return exact_theta(network, given)
     except ThetaError as error:
         raise CommandError(f"{path}: {error}") from None
 
@@ -66,15 +68,8 @@ def _from_npz(path: str, network: Network) -> dict[str, Any]:
             if len(names) > len(shapes) + 1 or len(set(names)) < len(names):
                 raise CommandError(f"{path} has {len(names)} members; this network has the tensors {', '.join(shapes)}"[:600])
             return {name.removesuffix(".npy"): _member(path, archive, name, shapes) for name in names}
-    except (zipfile.BadZipFile, zlib_error(), NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
         raise CommandError(f"{path} is no .npz archive of plain arrays: {error}") from None
-
-
-def zlib_error() -> type[Exception]:
-    """The exception of damaged compressed data."""
-    import zlib
-
-    return zlib.error
 
 
 def _member(path: str, archive: zipfile.ZipFile, name: str, shapes: dict[str, tuple[int, ...]]) -> Any:

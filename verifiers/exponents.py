@@ -6,7 +6,7 @@ exponentials of all inputs are algebraically independent over Q(theta, X) (Ax 19
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..numerics.rank import pivots
 from ..numerics.rings import Array, NotInvertible, PrimeField
 
 SPARE_DRAWS = 8
+
+Binder = Callable[[dict[str, Array], list[str]], dict[str, Array]]  # drawn inputs and units, one key an input: what to bind
 
 
 def exponent_count(program: Program) -> int:
@@ -31,31 +33,24 @@ def independent_draws(
     seed: int,
     ring: PrimeField,
     theta: Mapping[str, Array] | None = None,
-    dead: Mapping[str, Array] | None = None,
+    bind: Binder | None = None,
+    kept: Array | None = None,
 ) -> list[int] | None:
     """Draws whose rows (exponents at X minus exponents at X', one theta a row) have full column rank mod p; None: not found.
 
     Full rank is a proof of independence; with one given `theta` for all rows, of independence at that theta. None is only a
-    refusal: nothing follows. `dead` names exponentials (label: mask of entries) that are constantly 1: their units are 1, and they are left out.
+    refusal: nothing follows. `bind` replaces drawn units by others, `kept` (exponents) says which exponents are asked about.
     """
-    alive = _alive(program, dead or {})
-    count = int(alive.sum())
+    if kept is None:
+        kept = np.ones(exponent_count(program), dtype=bool)
+    count = int(kept.sum())
     shared = {**Point(seed, ring.p).constants(program), **(theta or {})}
     for wanted in (count + SPARE_DRAWS, 2 * count + SPARE_DRAWS):
-        numbers, rows = _rows(network, program, seed, ring, shared, wanted, dead or {})
-        found = pivots(rows[:, alive], ring)
+        numbers, rows = _rows(network, program, seed, ring, shared, wanted, bind)
+        found = pivots(rows[:, kept], ring)
         if len(found.columns) == count:
             return [numbers[i] for i in found.rows]
     return None
-
-
-def _alive(program: Program, dead: Mapping[str, Array]) -> Array:
-    kept = []
-    for step in program.instructions:
-        if step.operation == "exp":
-            found = ~dead.get(step.data.label, np.zeros(step.shape, dtype=bool))
-            kept.append(found[step.data.counted])
-    return np.concatenate(kept)
 
 
 def _rows(
@@ -65,18 +60,18 @@ def _rows(
     ring: PrimeField,
     shared: Mapping[str, Array],
     wanted: int,
-    dead: Mapping[str, Array],
+    bind: Binder | None,
 ) -> tuple[list[int], Array]:
     if network.norm is None:
         numbers = list(range(wanted))
         try:
-            return numbers, _difference(network, program, seed, ring, shared, numbers, dead)
+            return numbers, _difference(network, program, seed, ring, shared, numbers, bind)
         except NotInvertible:
             pass
     numbers, rows, k = [], [], 0
     while len(numbers) < wanted and k < 1_000 + 100 * wanted:
         try:
-            rows.append(_difference(network, program, seed, ring, shared, [k], dead))
+            rows.append(_difference(network, program, seed, ring, shared, [k], bind))
             numbers.append(k)
         except NotInvertible:
             pass
@@ -92,7 +87,7 @@ def _difference(
     ring: PrimeField,
     shared: Mapping[str, Array],
     numbers: list[int],
-    dead: Mapping[str, Array],
+    bind: Binder | None,
 ) -> Array:
     sides = []
     for twin in ("", "twin/"):
@@ -100,8 +95,8 @@ def _difference(
         for k in numbers:
             own = Point(seed, ring.p, f"exponents/{k}/").parameters(network)
             inputs = Point(seed, ring.p, f"exponents/{k}/{twin}").inputs(program, [0])
-            for label, mask in dead.items():
-                inputs[label] = np.where(mask, 1, inputs[label])
+            if bind:
+                inputs = bind(inputs, [f"exponents/{k}/{twin}"])
             draws.append({**{n: v[None] for n, v in own.items()}, **inputs})
         stacked = {n: np.concatenate([d[n] for d in draws]) for n in draws[0]}
         values = evaluate(program, ring, {**stacked, **shared})  # what is shared replaces what was drawn

@@ -37,8 +37,7 @@ def act(field: Field, g: Array, theta: Theta) -> Theta:
     for target, word in field.motion.items():
         name, index = _place(target)
         x = _matrix(theta, target)
-        shape = word.replace(target, "X")
-        new = {"e X": lambda x: matmul(g, x), "-X e": lambda x: matmul(x, back), "-e' X": lambda x: matmul(back.T, x)}[shape](x)
+        new = {"e X": lambda x: matmul(g, x), "-X e": lambda x: matmul(x, back), "-e' X": lambda x: matmul(back.T, x)}[_shape(target, word)](x)
         made[name] = made[name].copy()
         made[name][index] = new.reshape(made[name][index].shape)
     return made
@@ -59,7 +58,11 @@ def _reducing(matrix: Array) -> Array:
 
 
 def _linear(field: Field) -> bool:
-    return all(word.replace(target, "X") in ("e X", "-X e", "-e' X") for target, word in field.motion.items())
+    return all(_shape(target, word) in ("e X", "-X e", "-e' X") for target, word in field.motion.items())
+
+
+def _shape(target: str, word: str) -> str:
+    return word.replace(target, "X").replace("-1 X", "-X")
 
 
 def _place(target: str) -> tuple[str, tuple[int, ...]]:
@@ -77,7 +80,7 @@ def _stacked(field: Field, theta: Theta, producers: bool) -> Array:
     """What moves as `e X` (producers) or the other way round, side by side: n rows."""
     found = []
     for target, word in field.motion.items():
-        shape = word.replace(target, "X")
+        shape = _shape(target, word)
         if (shape == "e X") == producers:
             x = _matrix(theta, target)
             found.append(x.T if shape == "-X e" else x)

@@ -27,7 +27,7 @@ MAX_ROWS_FACTOR = 8
 UNITS = {
     "none": "",
     "free": "exponentials free: exponents that do not vanish identically are independent at this theta",
-    "lattice": "exponentials bound to satisfy every relation between their exponents at this theta",
+    "lattice": "exponentials bound to satisfy every relation that holds between their exponents at this theta",
     "ones": "all exponentials set to 1, which satisfies every relation between them (no constants in the exponents)",
 }
 
@@ -97,7 +97,7 @@ def _minor(
     while True:
         try:
             numbers, bindings = usable_inputs(network, program, seed, ring, wanted, theta=reduced)
-            found = rank(jacobian(program, ring, units.bind(bindings, numbers)), ring)
+            found = rank(jacobian(program, ring, units.bind(bindings, [f"{n}/" for n in numbers])), ring)
         except (NoPoint, NotInvertible) as reason:
             return max(best, 0), f"no more inputs: {reason}"
         if found >= target or found == best or wanted * size > MAX_ROWS_FACTOR * network.parameters + 2 * size:

@@ -5,10 +5,11 @@ At a generic theta exponentials are free units if their exponents are independen
 that holds between the exponentials at this theta are a point of the variety on which the minor lives, so that a non-zero value
 proves it non-zero. By Ax (1971, Theorem 3) all relations come from integer relations sum_k n_k s_k = c between exponents:
 
-- `free`: exponents that vanish identically (zeros of theta) have the unit 1, and none exist between the others, shown by full column
-  rank of differences of exponents mod p, with this theta in every row;
-- `lattice`: the exponents are rational functions of theta and X (one layer of exponentials), so that c is rational; every relation holds at all samples
-  of exact rational rows (s, 1). Units prod_j E_j^(r_jk), r_j an integer basis of the row space, satisfy all of them;
+- `free`: exponents that vanish identically (zeros of theta) have the unit 1, and no relation exists between the others, shown by
+  full column rank of differences of exponents mod p, with this theta in every row;
+- `lattice`: some exponents are polynomials in X over Q (those of the first exponentials), so that c is rational in relations between them; each
+  such relation holds at all samples of exact rows (s, 1). Units prod_j E_j^(r_jk), r_j an integer basis of the row space,
+  satisfy all of them. No relation involves the other exponents: differences of these and a maximal independent set of the first have full rank;
 - `ones`: without biases and shifts all exponents vanish at X = 0, hence c = 0, and e_k = 1 satisfies whatever relations there are.
 """
 
@@ -37,48 +38,60 @@ SPREAD = 7  # sample inputs are integers of at most this size
 
 
 class Units:
-    """How exponentials are bound at this theta: `rule` is none, free, lattice or ones; call `bind` for given input numbers."""
+    """How exponentials are bound at this theta: `rule` is none, free, lattice, ones or unknown; `bind` binds them at given inputs."""
 
     def __init__(self, network: Network, program: Program, theta: Theta, seed: int, ring: PrimeField, residues: Mapping[str, Array]):
         self.program = program
         self.seed = seed
         self.ring = ring
+        self._ones = {label: np.zeros(shape, dtype=bool) for label, shape in _exponentials(program)}
+        self._first: list[str] = []
         self._basis: Array | None = None
-        self._dead: dict[str, Array] = {}
+        self.rule = "none"
         if not exponent_count(program):
-            self.rule = "none"
             return
-        self._dead = vanishing_exponents(program, theta)
-        try:
-            free = independent_draws(network, program, seed, ring, residues, self._dead) is not None
-        except NotInvertible:
-            free = False
-        if free:
+        self._ones = vanishing_exponents(program, theta)
+        if self._independent(network, residues, self._counted(lambda label: ~self._ones[label])):
             self.rule = "free"
             return
-        if _one_layer_of_exponentials(network) and exponent_count(program) <= MAX_EXPONENTS:
-            self.rule = "lattice"
-            self._basis = _integer_rows(network, program, theta, seed)
-        elif not network.bias and network.norm != "layer":
-            self.rule = "ones"
-        else:
-            self.rule = "unknown"
+        self._first = _polynomial_exponentials(program)
+        first = self._counted(lambda label: np.full(self._ones[label].shape, label in self._first))
+        if 0 < first.sum() <= MAX_EXPONENTS:
+            self._basis, independent = _integer_rows(network, program, theta, seed, first)
+            asked = self._counted(lambda label: ~self._ones[label]) & ~first
+            if asked.any():
+                asked[np.flatnonzero(first)[independent]] = True
+            if not asked.any() or self._independent(network, residues, asked):
+                self.rule = "lattice"
+                return
+        self._basis = None
+        self._ones = {label: np.ones_like(mask) for label, mask in self._ones.items()}
+        self.rule = "unknown" if network.bias or network.norm == "layer" else "ones"
 
-    def bind(self, bindings: dict[str, Any], numbers: list[int]) -> dict[str, Any]:
-        """The bindings with the exponentials replaced, as the rule says."""
-        made = dict(bindings)
-        if self.rule in ("none", "free"):
-            for label, mask in self._dead.items():
-                made[label] = np.where(mask, 1, made[label])
+    def _independent(self, network: Network, residues: Mapping[str, Array], asked: Array) -> bool:
+        try:
+            return independent_draws(network, self.program, self.seed, self.ring, residues, self.bind, asked) is not None
+        except NotInvertible:
+            return False
+
+    def _counted(self, mask_of: Any) -> Array:
+        """A mask of entries of each exp instruction as one mask over all exponents."""
+        steps = [s for s in self.program.instructions if s.operation == "exp"]
+        return np.concatenate([mask_of(s.data.label)[s.data.counted] for s in steps])
+
+    def bind(self, inputs: dict[str, Any], keys: list[str]) -> dict[str, Any]:
+        """What to bind instead of drawn units, all with an axis over inputs in front; `keys` name the inputs."""
+        made = dict(inputs)
+        for label, mask in self._ones.items():
+            made[label] = np.where(mask, 1, made[label])
+        if self._basis is None:
             return made
-        values = self._values(numbers)
-        start = 0
+        values, start = self._lattice(keys, self._basis), 0
         for step in self.program.instructions:
-            if step.operation == "exp":
-                counted = step.data.counted
-                size = int(counted.sum())
-                block = np.ones((len(numbers), *step.shape), dtype=np.int64)
-                block[:, counted] = values[:, start : start + size]
+            if step.operation == "exp" and step.data.label in self._first:
+                size = int(step.data.counted.sum())
+                block = np.ones((len(keys), *step.shape), dtype=np.int64)
+                block[:, step.data.counted] = values[:, start : start + size]
                 if step.data.symmetric:
                     upper = np.triu(np.ones(step.shape[-2:], dtype=bool))
                     block = np.where(upper, block, block.swapaxes(-1, -2))
@@ -86,49 +99,62 @@ class Units:
                 start += size
         return made
 
-    def _values(self, numbers: list[int]) -> Array:
-        count = exponent_count(self.program)
-        if self._basis is None:
-            return np.ones((len(numbers), count), dtype=np.int64)
+    def _lattice(self, keys: list[str], basis: Array) -> Array:
+        """prod_j E_j^(r_jk) for each input and exponent k, E_j random units of the input."""
         p = self.ring.p
-        made = np.ones((len(numbers), count), dtype=np.int64)
-        for i, n in enumerate(numbers):
-            drawn = words(self.seed, f"lattice/{n}", len(self._basis)) % np.uint64(p - 1)
-            free = [int(w) + 1 for w in drawn]
-            for k in range(count):
+        made = np.ones((len(keys), basis.shape[1] - 1), dtype=np.int64)
+        for i, key in enumerate(keys):
+            free = [int(w) + 1 for w in words(self.seed, f"{key}lattice", len(basis)) % np.uint64(p - 1)]
+            for k in range(made.shape[1]):
                 value = 1
-                for base, exponents in zip(free, self._basis, strict=True):
-                    value = value * pow(base, int(exponents[k]) % (p - 1), p) % p
+                for unit, exponents in zip(free, basis, strict=True):
+                    value = value * pow(unit, int(exponents[k]) % (p - 1), p) % p
                 made[i, k] = value
         return made
 
 
-def _one_layer_of_exponentials(network: Network) -> bool:
-    """Whether all exponents are polynomials in X with rational coefficients: nothing transcendental or random comes before them."""
-    if network.norm or network.rope or network.alibi:
-        return False
-    if network.kind == "softmax":
-        return network.l == 1 and all(f.power is not None for f in network.ffn or ())
-    activations = [f for f in network.ffn or () if f.power is None]
-    return network.l == 1 and all(f.activation != "gelu" for f in activations)
+def _exponentials(program: Program) -> list[tuple[str, tuple[int, ...]]]:
+    return [(s.data.label, s.shape) for s in program.instructions if s.operation == "exp"]
 
 
-def _integer_rows(network: Network, program: Program, theta: Theta, seed: int) -> Array:
-    """An integer basis of the span of (exponents at X, 1) over sample inputs X, exact; shape (rank, exponents + 1)."""
-    count = exponent_count(program)
+def _polynomial_exponentials(program: Program) -> list[str]:
+    """The labels of exponentials whose exponents are polynomials in X and theta over Q."""
+    impure: set[int] = set()
+    found = []
+    for index, step in enumerate(program.instructions):
+        if step.operation in ("exp", "generic", "root", "reciprocal") or impure & set(step.operands):
+            impure.add(index)
+        if step.operation == "exp" and not impure & set(step.operands):
+            found.append(step.data.label)
+    return found
+
+
+def _integer_rows(network: Network, program: Program, theta: Theta, seed: int, first: Array) -> tuple[Array, list[int]]:
+    """An integer basis of the span of (exponents at X, 1) over sample inputs X, exact: (rank, exponents + 1).
+
+    And a maximal set of these exponents that no relation connects (columns that stay independent of the constant).
+    """
     shape = (network.d[0], network.t)
     rows = []
-    for n in range(count + 6):
+    for n in range(int(first.sum()) + 6):
         drawn = words(seed, f"lattice/X/{n}", shape[0] * shape[1]) % np.uint64(2 * SPREAD + 1)
         x = np.array([int(w) - SPREAD for w in drawn], dtype=object).reshape(shape)
-        ones = {s.data.label: np.ones(s.shape, dtype=int) for s in program.instructions if s.operation == "exp"}
-        values = evaluate(program, Rationals(), {**theta, "X": x, **ones})
-        exponents = [
-            values[s.operands[0]].array[s.data.counted] for s in program.instructions if s.operation == "exp"
-        ]
-        rows.append(np.concatenate([*exponents, np.array([1], dtype=object)]))
-    basis = echelon(np.stack(rows)).rows
-    return np.stack([row * lcm(*(v.denominator for v in row)) for row in basis])
+        rows.append([*_exponents(program, theta, x)[first], 1])
+    basis = echelon(np.array(rows, dtype=object)).rows
+    constant_first = echelon(basis[:, [-1, *range(basis.shape[1] - 1)]])
+    integral = np.stack([row * lcm(*(v.denominator for v in row)) for row in basis])
+    return integral, [c - 1 for c in constant_first.pivots if c > 0]
+
+
+def _exponents(program: Program, theta: Theta, x: Array) -> Array:
+    """All exponents at X over Q, of which only the first are meant: later ones see 1 for the exponentials before them."""
+    bound: dict[str, Array] = {label: np.ones(shape, dtype=int) for label, shape in _exponentials(program)}
+    for step in program.instructions:
+        if step.operation == "generic":
+            bound[step.data] = np.ones(step.shape, dtype=int)
+    values = evaluate(program, Rationals(), {**theta, "X": x, **bound})
+    steps = [s for s in program.instructions if s.operation == "exp"]
+    return np.concatenate([np.broadcast_to(values[s.operands[0]].array, s.shape)[s.data.counted] for s in steps])
 
 
 def residues(theta: Theta, ring: PrimeField) -> dict[str, Array]:

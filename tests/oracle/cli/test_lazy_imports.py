@@ -17,6 +17,8 @@ COMMANDS = [
     (["verify", "no-such-file"], 2),
     (["theorems"], 0),
     (["prove", "--list"], 0),
+    (["fiber", "--help"], 0),
+    (["singular", "lightning d=2,2 a=1 t=2", "no-such-file.txt"], 2),
     (FORMULA, 0),
 ]
 
@@ -39,6 +41,15 @@ def test_a_command_that_needs_no_mathematics_loads_none(arguments, code):
 
 def test_importing_and_parsing_load_none():
     assert heavy_modules("from neuromanifold import oracle; dir(oracle); oracle.parse('lightning d=3,3 a=2 t=3')") == []
+
+
+def test_a_name_stays_the_function_when_its_module_is_imported():
+    program = (
+        "import neuromanifold.oracle.dimension; from neuromanifold import oracle;"
+        " assert all(callable(getattr(oracle, n)) for _ in range(2) for n in oracle.__all__ if n != 'verify');"
+        " assert oracle.dimension('lightning d=2,2 a=1 t=2').dimension == oracle.dimension('lightning d=2,2 a=1 t=2').dimension"
+    )
+    assert "numpy" in heavy_modules(program)
 
 
 @pytest.mark.parametrize("module", ["numpy", "sympy", "hypothesis"])
