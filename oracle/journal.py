@@ -14,14 +14,14 @@ from .files import sync_folder
 
 
 class Journal:
-    """The entries of a sweep's output file, and the only way to add one.
+    """The entries of the output file of a sweep (or another `writer`), and the only way to add one.
 
-    Opening reads `entries`, refuses a file that is not a sweep's (it is left as it is) and one that another process has
+    Opening reads `entries`, refuses a file of another kind (it is left as it is) and one that another process has
     open, and drops a last line that a kill has torn. An entry is on the disk when `append` returns.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: Path, writer: str = "sweep"):
+        self.path, self.writer = path, writer
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
             self._lock()
@@ -61,7 +61,7 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise CommandError(
-                f"{self.path} is being written by another sweep; wait for it or name another file"
+                f"{self.path} is being written by another {self.writer}; wait for it or name another file"
             ) from error
 
     def _read(self) -> list[dict[str, Any]]:
@@ -87,4 +87,4 @@ class Journal:
         return entry
 
     def _foreign(self, number: int) -> CommandError:
-        return CommandError(f"{self.path}, line {number}, is not the answer of a sweep; name another file for --out")
+        return CommandError(f"{self.path}, line {number}, is not the answer of a {self.writer}; name another file for --out")

@@ -45,10 +45,10 @@ def moved(network: Network, params: Mapping[str, Array], seed: int) -> Iterator[
     The flow of a field is integrated by 40 Runge-Kutta steps over time 0.2, with an error near 1e-10.
     """
     for number, field in enumerate(catalogue(network)):
-        yield Moved(field.name, _place(field), tuple(field.motion), _flow(network, field, params, seed, str(number)))
+        yield Moved(field.name, _place(field), tuple(field.motion), flow(network, field, params, uniform(seed, f"symmetry/{number}", (len(field.variable.basis()),))))
     for layer in network.layers:
         for group in range(layer.kv - 1):
-            yield _exchanged(network, params, layer.index, group, group + 1)
+            yield exchanged(network, params, layer.index, group, group + 1)
 
 
 def _place(field: Field) -> str:
@@ -56,12 +56,12 @@ def _place(field: Field) -> str:
     return f"layer {field.layer}{index}"
 
 
-def _flow(network: Network, field: Field, params: Mapping[str, Array], seed: int, label: str) -> dict[str, Array]:
+def flow(network: Network, field: Field, params: Mapping[str, Array], direction: Array) -> dict[str, Array]:
+    """The parameters moved along a field in a direction (coefficients of its variable's basis) for the time 0.2."""
     shapes = dict(network.parameter_shapes())
     sizes = [int(np.prod(s)) for s in shapes.values()]
     cuts = np.cumsum(sizes)[:-1]
     ring = _Reals()
-    direction = uniform(seed, f"symmetry/{label}", (len(field.variable.basis()),))
 
     def unflat(theta: Array) -> dict[str, Array]:
         return {n: part.reshape(s) for (n, s), part in zip(shapes.items(), np.split(theta, cuts), strict=True)}
@@ -81,7 +81,7 @@ def _flow(network: Network, field: Field, params: Mapping[str, Array], seed: int
     return unflat(theta)
 
 
-def _exchanged(network: Network, params: Mapping[str, Array], index: int, first: int, second: int) -> Moved:
+def exchanged(network: Network, params: Mapping[str, Array], index: int, first: int, second: int) -> Moved:
     """Two key/value groups of a layer with all their heads exchanged."""
     layer = network.layers[index - 1]
     groups = np.arange(layer.kv)
