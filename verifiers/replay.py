@@ -1049,7 +1049,10 @@ def ambient(net: Network) -> int:
     first, last = net.layers[0], net.layers[-1]
     if net.kind == "mlp":
         return last.n * forms(first.m, net.power ** (len(net.layers) - 1))
-    require(len(net.layers) == 1 and not (net.ffn or net.norm), "ambient", "only for one layer without ffn, norm")
+    require(not (net.ffn or net.norm), "ambient", "not with ffn or norm")
+    if net.kind == "softmax" and net.alone:  # an affine map of each token
+        return last.n * (first.m + bool(net.bias & {"v", "o"}))
+    require(len(net.layers) == 1, "ambient", "only for one layer")
     return attention_space(net, 1)
 
 

@@ -125,6 +125,10 @@ def ambient_dimension(network: Network) -> int | None:
     if network.kind == "mlp":
         degree = (network.r or 1) ** (network.l - 1)
         return network.d[-1] * comb(network.d[0] + degree - 1, degree)
-    if network.l > 1 or network.ffn or network.norm:
+    if network.ffn or network.norm:
+        return None
+    if network.kind == "softmax" and network.sees_itself_only:  # an affine map of one token, whatever the depth
+        return network.d[-1] * (network.d[0] + bool(set(network.bias) & {"v", "o"}))
+    if network.l > 1:
         return None
     return attention_dimension(network, network.layers[0])

@@ -1,0 +1,66 @@
+"""The reference tables: 256 networks of sixteen kinds computed by another program, and published values."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from neuromanifold.numerics.notation import parse
+from neuromanifold.verifiers import replay
+from neuromanifold.verifiers.certificate import dumps, prove_bounds
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "data"
+OPEN = (ROOT / "oracle" / "OPEN.md").read_text()
+ALWAYS = {"single", "single-softmax", "deep", "deep-bottleneck", "deep-softmax", "one-token", "skip"}
+
+
+def rows():
+    with (DATA / "dimensions.jsonl").open() as file:
+        table = [json.loads(line) for line in file]
+    with (DATA / "literature.csv").open(newline="") as file:
+        table += [{"kind": "literature", **row} for row in csv.DictReader(file)]
+    return [(row["kind"], row["spec"], int(row["dimension"]), row.get("parameters")) for row in table]
+
+
+def test_every_row_is_right_and_replays():
+    counts = Counter()
+    for kind, spec, dimension, parameters in rows():
+        network = parse(spec)
+        assert parameters is None or network.parameters == parameters
+        proof = prove_bounds(network)
+        assert proof.lower <= dimension <= proof.upper, spec
+        if proof.lower == proof.upper:
+            counts[kind, "proven"] += 1
+        else:
+            assert kind not in ALWAYS, spec
+            assert f"`{spec}`" in OPEN, f"{spec} is open, with no line in oracle/OPEN.md"
+            counts[kind, "open"] += 1
+        verdict = replay.replay(dumps(proof.certificate))
+        assert (verdict.verdict, verdict.lower, verdict.upper) == ("valid", proof.lower, proof.upper), (spec, verdict)
+    total = sum(counts.values())
+    proven = sum(n for (_, state), n in counts.items() if state == "proven")
+    print(f"{proven} of {total} rows proven")
+    assert total == 256 + 44
+    assert proven >= 0.98 * total
+    assert all(counts[kind, "proven"] == 16 for kind in ALWAYS)
+
+
+@pytest.mark.parametrize("spec", ["softmax d=10,10,10 a=2 t=3", "lightning d=6,6,6,6,6,6 a=2,2,2,2,2 t=3", "lightning d=4,4 a=2 t=1"])
+def test_the_checker_by_itself(spec, tmp_path):
+    """One file, the standard library only, nothing installed."""
+    path = tmp_path / "certificate.json"
+    path.write_text(dumps(prove_bounds(parse(spec)).certificate))
+    command = [sys.executable, "-I", "-S", str(ROOT / "verifiers" / "replay.py"), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ": valid: " in done.stdout
+    mutant = json.loads(path.read_text())
+    mutant["claim"]["lower"] -= 1
+    path.write_text(json.dumps(mutant))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and ": invalid: " in done.stdout
