@@ -1746,11 +1746,13 @@ Place = tuple[str, int]  # where a unit lives (c: in every stream, i: input only
 
 
 class Kind(NamedTuple):
-    """The type of S u T: the homes of its units, and for each layer the ties of its units, relabelled."""
+    """The type of S u T: the homes of its units, for each layer the ties of its units, relabelled, and for each layer and
+    coordinate the number of hidden units tied to it."""
 
     base: int
     homes: str
     layers: tuple[tuple[Tie | None, ...], ...]
+    hidden: tuple[tuple[int, ...], ...]
 
     @property
     def label(self) -> str:
@@ -1758,12 +1760,13 @@ class Kind(NamedTuple):
         ties = ";".join(
             ",".join(f"{t.group}{t.scores:d}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
         )
-        return f"{self.base}{self.homes}:{ties}"
+        hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
+        return f"{self.base}{self.homes}:{ties}" + (f":{hidden}" if any(self.hidden) else "")
 
 
-def check_coordinates(nets: Sequence[Network], source: Source, lower: Any, upper: Any, exponents: Any) -> None:
+def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str, Any]) -> None:
     """Check that the dimension of each network, all members of one family, is the number of free entries of its chart."""
-    lower = record(lower, "rule tokens base spare", "lower")
+    lower, upper = record(file["lower"], "rule tokens base spare", "lower"), file["upper"]
     require(lower["rule"] == "coordinates", "schema", "the rule of lower is not coordinates")
     require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
@@ -1775,11 +1778,16 @@ def check_coordinates(nets: Sequence[Network], source: Source, lower: Any, upper
     require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
 
     if net.kind == "softmax":
-        one_head = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1)) for y in net.layers]
-        require(exponents is not None, "exponents", "exponents are missing")
-        check_exponents(net._replace(layers=tuple(one_head), t=tokens), source, exponents)
+        sizes = {"m": 2, "n": 2, "a": unit, "heads": 1, "kv": 1}
+        one_head = [y._replace(**sizes, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers]
+        witness = net._replace(layers=tuple(one_head), t=tokens)
+        require("exponents" in file, "exponents", "exponents are missing")
+        check_exponents(witness, source, file["exponents"])
+        require(("radicands" in file) == bool(net.norm), "radicands", "radicands belong to norms")
+        if net.norm:
+            check_radicands(witness, source, file["radicands"])
     else:
-        require(exponents is None, "schema", "exponents without need")
+        require("exponents" not in file and "radicands" not in file, "schema", "exponents or radicands without need")
     seen: set[Kind] = set()
     for member in nets:
         core = chart_applies(member, unit)
@@ -1793,7 +1801,10 @@ def chart_size(net: Network) -> int:
     """Return the number of free entries of the chart: a formula, meant for networks that `chart_applies` accepts."""
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
     fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
-    return parameters(net) - fixed - (len(net.layers) if net.kind == "lightning" else 0)
+    fixed += len(net.layers) if net.kind == "lightning" else 0  # a scaling for each layer
+    fixed += sum(y.h for y in net.layers if y.act not in ("silu", "gelu"))  # an entry of D for each hidden unit
+    fixed += sum(y.m + (y.n if y.h else 0) for y in net.layers) if net.norm else 0  # the gains
+    return parameters(net) - fixed
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
@@ -1821,6 +1832,7 @@ class Family(NamedTuple):
 
 
 NAMED = ("d", "a", "dv", "heads")  # where sizes may be named
+FAMILY_KEYS = (*NAMED, "l", "t", "kv", "window", "skip", "causal", "rope", "alibi")
 
 
 def read_family(spec: str) -> Family:
@@ -1830,6 +1842,7 @@ def read_family(spec: str) -> Family:
     for word in spec.split(" "):
         key, equals, value = word.partition("=")
         values = value.split(",") if equals else []
+        require(not words or key in FAMILY_KEYS, "spec", f"families have no {ascii(key)[:30]}")
         words.append((key, equals, values))
         names |= {v for v in values if key in NAMED and NAME.fullmatch(v)}
     require(0 < len(names) <= 6, "spec", "a family has one to six named sizes")
@@ -1876,7 +1889,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
             continue
         members.append(net)
     require(bool(members), "coordinates", "no member of the family meets the conditions")
-    check_coordinates(members, source, file["lower"], file["upper"], file.get("exponents"))
+    check_coordinates(members, source, file)
 
     text = words(claim["dimension"], "dimension")
     terms = polynomial(text, family.names)
@@ -1927,8 +1940,10 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
 
 def chart_applies(net: Network, unit: int) -> int:
     """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the core's width."""
-    plain = net.kind != "mlp" and not (net.bias or net.norm or net.ffn or net.alone)
-    require(plain, "coordinates", "attention without bias, norm and ffn, of several tokens only")
+    plain = net.kind != "mlp" and not (net.bias or net.norm == "layer" or net.alone)
+    require(plain, "coordinates", "attention without bias and LayerNorm, of several tokens only")
+    softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
+    require(softmax or not (net.ffn or net.norm), "coordinates", "ffn and norm with softmax, skip and no power 1 only")
     widths = [net.layers[0].m, *(y.n for y in net.layers)]
     core = widths[1] if len(widths) > 2 else min(widths)
     require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
@@ -1965,6 +1980,12 @@ def ties(net: Network, place: Place, unit: int) -> list[Tie | None]:
     return [tie(y, number, unit) if home == "c" or (home == "i" and not i) else None for i, y in enumerate(net.layers)]
 
 
+def hidden(net: Network, place: Place, unit: int) -> list[tuple[int, ...]]:
+    """Return how many hidden units j of each layer's ffn are tied to each coordinate: those with j = coordinate mod width."""
+    coordinates = range(place[1] * unit, (place[1] + 1) * unit)
+    return [tuple(len(range(c, y.h, y.n)) for c in coordinates) if y.h else () for y in net.layers]
+
+
 def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
     """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
     places = [("c", k) for k in range(base, core)]
@@ -1973,7 +1994,7 @@ def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
     classes: dict[Any, list[Place]] = {}
     for place in places:
         shown = tuple(t and t[:3] for t in ties(net, place, unit))
-        classes.setdefault((place[0], shown), []).append(place)
+        classes.setdefault((place[0], shown, tuple(hidden(net, place, unit))), []).append(place)
     require(len(classes) <= 512, "caps", "too many kinds of coordinates")
     members, start = list(classes.values()), [("c", k) for k in range(base)]
     found = {relabelled(net, start, [units[0]], unit) for units in members}
@@ -2015,7 +2036,9 @@ def relabelled(net: Network, start: list[Place], units: list[Place], unit: int) 
             planes += [plane] * (t.scores and plane not in planes)
             made.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
         layers.append(tuple(made))
-    return Kind(len(start), "".join(home for home, _ in start + units), tuple(layers))
+    counts = [hidden(net, place, unit) for place in start + units]
+    tied = tuple(tuple(n for each in counts for n in each[i]) for i in range(len(net.layers)))
+    return Kind(len(start), "".join(home for home, _ in start + units), tuple(layers), tied)
 
 
 def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, source: Source) -> None:
@@ -2029,7 +2052,8 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
         planes = max([t.plane + 1 for t in here if t and t.scores], default=1)
         heads = groups * (layer.heads // layer.kv)
         m, n = core + (0 if i else entering), core + (leaving if i == last else 0)
-        layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core))
+        units = max(sum(kind.hidden[i]), 1) if layer.h else 0
+        layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core, units, layer.act))
     small = affordable(net._replace(layers=tuple(layers), t=tokens))
     point = Source(source.p, source.seed, f"coordinates/{kind.label}/")
 
@@ -2045,11 +2069,26 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     inputs = 3 * count // (2 * layers[-1].n * (tokens - 1)) + 1 + spare
     require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
     w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
-    for n in range(inputs):
+    used = 0
+    for n in range(inputs if not small.norm else 64 * inputs):
+        if small.norm and not rooted(small, point, [x for x, _ in flat], n):
+            continue
         stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
         jacobian += [tangent for token in forward(small, ring, w, stream, draw, n) for _, tangent in token]
+        used += 1
+        if used == inputs:
+            break
     rank = packed.rank(jacobian)
     require(rank == count, "coordinates", f"the block of type {kind.label} has rank {rank} of {count} columns")
+
+
+def rooted(small: Network, point: Source, flat: list[int], n: int) -> bool:
+    """Say whether all roots of the norms exist at input n."""
+    try:
+        forward(small, Modular(point.p), tensors(small, flat), point.tokens(small, n), drawer(point, point), n)
+    except RootError:
+        return False
+    return True
 
 
 def entry(
@@ -2060,7 +2099,17 @@ def entry(
     reads = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "i" and not i) for k in range(unit)]
     writes = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "o" and i == last) for k in range(unit)]
     fixed: int | None = None
-    if letter == "V" and not layer.dv:
+    if letter in ("g1", "g2"):
+        return 1, False
+    if letter in "GUD":
+        tied_units = [w for w, count in zip(writes, kind.hidden[i], strict=True) for _ in range(count)]
+        unit_number, other = (c, writes[r]) if letter == "D" else (r, writes[c])
+        if unit_number >= len(tied_units):
+            return 0, False
+        mine = tied_units[unit_number]
+        if letter == "D" and mine == other and layer.act not in ("silu", "gelu"):
+            fixed = 1  # the scaling of the hidden unit
+    elif letter == "V" and not layer.dv:
         mine, other = writes[r], reads[c]
         if not small.skip and i < last and kind.homes[other[0]] == "c":
             fixed = int(mine == other)  # the hidden basis makes this square of V the identity
@@ -2141,7 +2190,6 @@ def check(text: str) -> Verdict:
     source, verdict = Source(p, seed), "holey" if holes else "valid"
 
     if isinstance(file["claim"], dict) and "least" in file["claim"]:
-        require("radicands" not in file, "schema", "radicands without need")
         return Verdict(verdict, spec=spec, family=check_family(file, spec, source), holes=holes)
     claim = record(file["claim"], "lower upper", "claim")
     lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
@@ -2154,9 +2202,8 @@ def check(text: str) -> Verdict:
             require(key not in file, "schema", f"{key} without need")
 
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
-        require("radicands" not in file, "schema", "radicands without need")
         chart_applies(net, 2 if net.rope else 1)
-        check_coordinates([net], source, file["lower"], file["upper"], file.get("exponents"))
+        check_coordinates([net], source, file)
         below = above = chart_size(net)
         require(lower == upper == below, "claim", f"the chart has {below} free entries, the claim is {lower} to {upper}")
     else:

@@ -54,6 +54,11 @@ SMALL = [
     "lightning d=4,4,4 a=2 t=3 skip causal",
     "lightning d=6,6 a=2 dv=3 t=3 skip",
     "lightning d=8,8 a=4 dv=2 t=3 skip rope",
+    "softmax d=6 l=1 a=2 dv=2 heads=2 t=3 skip causal ffn=7:silu",
+    "softmax d=4 l=2 a=2 dv=2 heads=2 t=3 skip causal ffn=6:swiglu",
+    "softmax d=4 l=2 a=2 dv=2 heads=2 t=3 skip ffn=3:2",
+    "softmax d=4 l=1 a=2 dv=2 t=3 skip causal rope ffn=3:gelu",
+    "softmax d=4 l=1 a=2 dv=2 t=2 skip causal norm=rms",
 ]
 
 
@@ -118,6 +123,10 @@ def _random_network(draw):
         ("softmax d=3,5,3 a=2 t=3", "hidden widths"),
         ("lightning d=4,4 a=2 dv=2 heads=2 t=3 skip", "several lightning heads"),
         ("softmax d=8,8 a=4 t=9 skip rope", "tokens"),
+        ("softmax d=4,4 a=2 dv=2 heads=2 t=3 skip ffn=6:3", "rank"),  # three cubes of two linear forms fill less than they count
+        ("softmax d=4,4 a=2 dv=2 t=3 skip ffn=6:1", "power 1"),
+        ("softmax d=4,4 a=2 t=3 ffn=6:silu", "skip"),
+        ("softmax d=4,4 a=2 dv=2 t=3 skip norm=layer", "LayerNorm"),
     ],
 )
 def test_refused_where_a_condition_fails(spec, reason):
@@ -247,6 +256,7 @@ def test_planted_families_are_refused():
         ({"spec": "lightning d=p,q,q,r a=1,2,2 t=3"}, "coordinates"),
         ({"spec": "lightning d=p,q,q,r a=2 t=1"}, "coordinates"),
         ({"spec": "lightning d=p,q,q,r a=2 t=n"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=2 t=3 ffn=4:2"}, "spec"),
         ({"lower": {**good["lower"], "base": 1}}, "coordinates"),
         ({"lower": {**good["lower"], "base": 0}}, "coordinates"),
     ]:

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...numerics.evaluate import jacobian
+from ...numerics.evaluate import evaluate, jacobian
 from ...numerics.forward import record
-from ...numerics.network import Layer, Network
+from ...numerics.network import Ffn, Layer, Network
 from ...numerics.point import Point
 from ...numerics.rank import rank
-from ...numerics.rings import Array, PrimeField
-from .types import CORE, INPUT, OUTPUT, LayerType, SetType, Tie
+from ...numerics.program import Program
+from ...numerics.rings import Array, NotInvertible, PrimeField
+from .types import CORE, INPUT, OUTPUT, SetType, Tie
 
 ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
+TRIES = 64  # with norms: inputs looked at for each that is needed; a root exists for every second radicand
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,23 @@ class Block:
             name: np.where(self.at_point[name] == GENERIC, drawn, self.at_point[name])
             for name, drawn in point.parameters(self.network).items()
         }
-        bound = {**values, **point.constants(program), **point.inputs(program, range(self.inputs(spare)))}
-        return rank(jacobian(program, ring, bound)[:, self.columns], ring)
+        bound = {**values, **point.constants(program)}
+        numbers = _usable(program, ring, bound, point, self.inputs(spare)) if self.network.norm else range(self.inputs(spare))
+        return rank(jacobian(program, ring, {**bound, **point.inputs(program, numbers)})[:, self.columns], ring)
+
+
+def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: Point, wanted: int) -> list[int]:
+    """The first input numbers at which all roots exist."""
+    found: list[int] = []
+    for n in range(TRIES * wanted):
+        try:
+            evaluate(program, ring, {**bound, **point.inputs(program, [n])})
+        except NotInvertible:
+            continue
+        found.append(n)
+        if len(found) == wanted:
+            return found
+    raise NotInvertible(f"only {len(found)} of {wanted} inputs have all roots mod p")
 
 
 def block(network: Network, kind: SetType, tokens: int) -> Block | None:
@@ -47,7 +64,7 @@ def block(network: Network, kind: SetType, tokens: int) -> Block | None:
     if CORE not in kind.homes and (network.l > 1 or len(set(kind.homes)) < 2):
         return None
     counts = {home: kind.unit * kind.homes.count(home) for home in (CORE, INPUT, OUTPUT)}
-    layers = [_SmallLayer(network, y, kind, ties) for y, ties in zip(network.layers, kind.layers, strict=True)]
+    layers = [_SmallLayer(network, y, kind) for y in network.layers]
     small = replace(
         network,
         d=(counts[CORE] + counts[INPUT], *(counts[CORE],) * (network.l - 1), counts[CORE] + counts[OUTPUT]),
@@ -55,6 +72,7 @@ def block(network: Network, kind: SetType, tokens: int) -> Block | None:
         heads=tuple(y.groups * y.layer.per_group for y in layers),
         kv=tuple(y.groups for y in layers),
         dv=(counts[CORE],) * network.l if network.dv else None,
+        ffn=tuple(Ffn(max(len(y.hidden), 1), y.layer.ffn.activation) for y in layers if y.layer.ffn) or None,
         t=tokens,
     )
     at_point, free = {}, []
@@ -70,17 +88,19 @@ def block(network: Network, kind: SetType, tokens: int) -> Block | None:
 class _SmallLayer:
     """One layer of the small network: which rows are tied to which coordinates, and how each tensor's entries stand."""
 
-    def __init__(self, network: Network, layer: Layer, kind: SetType, ties: LayerType):
+    def __init__(self, network: Network, layer: Layer, kind: SetType):
         self.network = network
         self.layer = layer
         self.kind = kind
-        self.ties = ties
+        self.ties = ties = kind.layers[layer.index - 1]
         present = [t for t in ties if t is not None]
         self.groups = max([t.group + 1 for t in present], default=1)
         planes = max([t.plane + 1 for t in present if t.scores], default=1)
         self.a = kind.unit * planes
         self.reads = self._coordinates(CORE + INPUT * (layer.index == 1))
         self.writes = self._coordinates(CORE + OUTPUT * (layer.index == network.l))
+        tied = zip(self.writes, kind.hidden[layer.index - 1], strict=False)  # ffn comes with skip: all units in the core
+        self.hidden = [c for c, count in tied for _ in range(count)]
 
     def _coordinates(self, homes: str) -> list[tuple[int, int]]:
         """(unit, place in it) of each coordinate of a stream, in order."""
@@ -109,6 +129,16 @@ class _SmallLayer:
                     fixed = (ONE if b == c else ZERO) if hidden and self.kind.homes[c[0]] == CORE else None
                     self._set(entries, columns, (0, r, j), b, c, fixed)
             return
+        if tensor in ("g1", "g2"):  # absorbed by what reads the normalised stream
+            entries[...] = ONE
+            return
+        if tensor in ("G", "U", "D"):
+            scaled = self.layer.ffn is not None and self.layer.ffn.activation not in ("silu", "gelu")
+            for j, b in enumerate(self.hidden):
+                for i, c in enumerate(self.writes):
+                    fixed = ONE if tensor == "D" and scaled and b == c else None
+                    self._set(entries, columns, (i, j) if tensor == "D" else (j, i), b, c, fixed)
+            return
         for slice_ in range(entries.shape[0]):
             group = slice_ // self.layer.per_group if tensor in "QO" else slice_
             first = slice_ % self.layer.per_group == 0
@@ -123,7 +153,7 @@ class _SmallLayer:
         self,
         entries: Array,
         columns: Array,
-        at: tuple[int, int, int],
+        at: tuple[int, ...],
         b: tuple[int, int],
         c: tuple[int, int],
         fixed: int | None,

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from ...numerics.forward import record
-from ...numerics.network import Layer, Network
+from ...numerics.network import Ffn, Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
 from ..exponents import independent_draws
 from ..index_sets import format_set
+from ..radicands import radicand_witnesses
 from ..tokens import drops_tokens
 from .blocks import block
 from .types import SetType, block_width, core_width, set_types, unit_size
@@ -32,24 +33,33 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     """The entries that each kind of symmetry fixes in the chart.
 
     Each group's gauge fixes a^2 entries of its first Q (a with rope: two for each plane) and dv^2 of its first O; without
-    skip connections each hidden basis fixes a square of a V; in lightning attention each scaling fixes one entry of a K.
+    skip connections each hidden basis fixes a square of a V; in lightning attention each scaling fixes one entry of a K; each
+    hidden unit of a power or swiglu fixes one entry of D; gains are fixed to 1.
     """
     gauge = sum(y.kv * (y.a if network.rotates else y.a**2) for y in network.layers)
     value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
     hidden = 0 if network.skip else sum(y.n**2 for y in network.layers[:-1])
     scaling = network.l if network.kind == "lightning" else 0
-    split = (("gauge", gauge), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling))
+    ffn = sum(y.ffn.hidden for y in network.layers if y.ffn and y.ffn.activation not in ("silu", "gelu"))
+    gain = sum(y.m + (y.n if y.ffn else 0) for y in network.layers) if network.norm else 0
+    split = (
+        ("gauge", gauge), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling),
+        ("ffn-scaling", ffn), ("gain", gain),
+    )  # fmt: skip
     return tuple((name, n) for name, n in split if n)
 
 
 def uncovered(network: Network) -> str | None:
     """The first condition of a coordinate certificate that fails, in words, or None."""
     unit = unit_size(network)
-    for name, value in (("bias", network.bias), ("norm", network.norm), ("ffn", network.ffn)):
-        if value:
-            return f"coordinate points with {name} are not known here"
-    if network.kind == "mlp":
-        return "coordinate points are known here for attention"
+    if network.bias or network.norm == "layer":
+        return f"coordinate points with {'bias' if network.bias else 'LayerNorm'} are not known here"
+    if network.kind == "mlp" or (network.kind == "lightning" and (network.ffn or network.norm)):
+        return "coordinate points are known here for attention, with ffn and norm for softmax only"
+    if network.ffn and not network.skip:
+        return "ffn is covered with skip only"
+    if any(f.power == 1 for f in network.ffn or ()):
+        return "an ffn of power 1 has more symmetries"
     if network.sees_itself_only:
         return "every token sees itself only"
     core = core_width(network)
@@ -87,11 +97,12 @@ def token_choices(network: Network) -> list[int]:
 
 
 def exponent_witness(network: Network, tokens: int) -> Network:
-    """The network that shows the exponents independent for all sizes: one head a layer, two coordinates (rope: one plane)."""
+    """The network that shows exponents and radicands independent for all sizes: one head and hidden unit a layer, width 2."""
     l, unit = network.l, unit_size(network)
     return replace(
         network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l,
         dv=(1,) * l if network.dv else None, t=tokens,
+        ffn=tuple(Ffn(1, f.activation) for f in network.ffn) if network.ffn else None,
     )  # fmt: skip
 
 
@@ -106,7 +117,8 @@ def bases(network: Network) -> list[int]:
 def block_columns(network: Network) -> int:
     """About how many columns the largest block has: what its cost grows with."""
     unit = unit_size(network)
-    return sum(2 * unit**2 * (2 * y.per_group + 2) for y in network.layers)
+    hidden = sum(3 * unit**2 * (y.ffn.hidden // y.n + 1) for y in network.layers if y.ffn)
+    return 2 * (hidden + sum(unit**2 * (2 * y.per_group + 2) for y in network.layers))
 
 
 def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
@@ -129,6 +141,11 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
                 short = f"with {tokens} tokens the exponents could not be shown independent"
                 continue
             sides["exponents"] = {"draws": format_set(draws)}
+            if network.norm:
+                radicands = radicand_witnesses(witness, record(witness), seed, ring)
+                if radicands is None:
+                    raise NotCovered("no witness was found that the norms' radicands are independent non-squares")
+                sides["radicands"] = radicands
         for base in bases(network):
             failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
             if failed is None:
@@ -154,7 +171,7 @@ def short_block(network: Network, kind: SetType, tokens: int, seed: int, ring: P
     try:
         found = small.rank(seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring)
     except NotInvertible:
-        return "a block met a zero denominator at this seed"
+        return "a block met a zero denominator at this seed, or roots that exist too seldom"
     if found < columns:
         return f"with {tokens} tokens the block of type {kind.label} has rank {found} of {columns} columns"
     return None

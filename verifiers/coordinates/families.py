@@ -107,6 +107,8 @@ def _bounds(family: Family, least: int) -> dict[str, int]:
     named = {f for f, values in fields.items() if any(isinstance(v, str) for v in values)}
     if named - allowed:
         raise NotCovered(f"named sizes are covered in {', '.join(sorted(allowed))}, not in {', '.join(sorted(named - allowed))}")
+    if {"ffn", "norm", "bias"} & {word.partition("=")[0] for word in family.text.split()}:
+        raise NotCovered("families with ffn, norm or bias are not covered")
     if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
         raise NotCovered("with dv all layers must be alike")
     heads = {v for v in fields.get("heads", ()) if isinstance(v, str)}

@@ -36,12 +36,13 @@ LayerType = tuple[Tie | None, ...]  # one entry a unit, base first; None: tied t
 @dataclass(frozen=True)
 class SetType:
     """The type of a set S u T. `unit`: coordinates in a unit; `base`: units in S; `homes`: where each unit lives; for each
-    layer the ties of its units."""
+    layer the ties of its units and, for each coordinate, how many hidden units of the ffn are tied to it."""
 
     unit: int
     base: int
     homes: str
     layers: tuple[LayerType, ...]
+    hidden: tuple[tuple[int, ...], ...]
 
     @property
     def label(self) -> str:
@@ -50,7 +51,8 @@ class SetType:
             ",".join("-" if t is None else f"{t.group}{int(t.scores)}{t.values}{t.plane}" for t in layer)
             for layer in self.layers
         )
-        return f"{self.base}{self.homes}:{ties}"
+        hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
+        return f"{self.base}{self.homes}:{ties}" + (f":{hidden}" if any(self.hidden) else "")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class _Run:
     start: int
     stop: int
     ties: LayerType
+    hidden: tuple[tuple[int, ...], ...]
 
 
 def unit_size(network: Network) -> int:
@@ -83,15 +86,16 @@ def block_width(network: Network, layer: Layer) -> int:
 def set_types(network: Network, base: int) -> list[SetType]:
     """The types of all sets S u T, T of at most two units outside the base of `base` core units, each once."""
     unit = unit_size(network)
-    start = tuple(_ties(network, CORE, s, unit) for s in range(base))
+    start = tuple(_run(network, CORE, s, s + 1, unit) for s in range(base))
     runs = list(_runs(network, unit, base))
     found: dict[SetType, None] = {}
 
     def note(units: tuple[_Run, ...], shared: frozenset[int] = frozenset()) -> None:
         homes = CORE * base + "".join(u.home for u in units)
-        ties = [*start, *(u.ties for u in units)]
-        layers = tuple(_relabel(tuple(t[i] for t in ties), i in shared) for i in range(network.l))
-        found.setdefault(SetType(unit, base, homes, layers))
+        every = (*start, *units)
+        layers = tuple(_relabel(tuple(u.ties[i] for u in every), i in shared) for i in range(network.l))
+        hidden = tuple(tuple(n for u in every for n in u.hidden[i]) for i in range(network.l))
+        found.setdefault(SetType(unit, base, homes, layers, hidden))
 
     if base:
         note(())
@@ -114,11 +118,25 @@ def _runs(network: Network, unit: int, base: int) -> Iterator[_Run]:
             for end in (0, y.a, y.dv or 0, w):
                 at = g * w + end
                 edges |= {at // unit, -(-at // unit)}
+        if y.ffn:
+            more = y.ffn.hidden % y.n  # coordinates below have one hidden unit more
+            edges |= {more // unit, -(-more // unit)}
     for home, first, last in homes:
         inside = sorted({first, last} | {e for e in edges if first < e < last})
         for start, stop in itertools.pairwise(inside):
             if start < stop:
-                yield _Run(home, start, stop, _ties(network, home, start, unit))
+                yield _run(network, home, start, stop, unit)
+
+
+def _run(network: Network, home: str, start: int, stop: int, unit: int) -> _Run:
+    coordinates = range(start * unit, (start + 1) * unit)
+    hidden = tuple(tuple(hidden_units(y, c) for c in coordinates) if y.ffn else () for y in network.layers)
+    return _Run(home, start, stop, _ties(network, home, start, unit), hidden)
+
+
+def hidden_units(layer: Layer, coordinate: int) -> int:
+    """How many of the ffn's hidden units j are tied to a coordinate: those with j = coordinate mod width."""
+    return (layer.ffn.hidden - 1 - coordinate) // layer.n + 1 if layer.ffn and coordinate < layer.ffn.hidden else 0
 
 
 def _ties(network: Network, home: str, number: int, unit: int) -> LayerType:
