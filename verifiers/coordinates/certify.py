@@ -8,8 +8,7 @@ from typing import Any
 from ...numerics.forward import record
 from ...numerics.network import Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
-from ..exponents import independent_draws
-from ..index_sets import format_set
+from ..exponents import draws_json, independent_draws
 from ..tokens import drops_tokens
 from .blocks import block
 from .types import SetType, block_width, core_width, set_types, unit_size
@@ -128,7 +127,7 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
             if draws is None:
                 short = f"with {tokens} tokens the exponents could not be shown independent"
                 continue
-            sides["exponents"] = {"draws": format_set(draws)}
+            sides["exponents"] = {"draws": draws_json(draws)}
         for base in bases(network):
             failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
             if failed is None:
