@@ -959,7 +959,7 @@ def with_width(net: Network, i: int, width: int) -> Network:
     return checked(net._replace(layers=tuple(layers)))
 
 
-def with_layer(net: Network, i: int, **sizes: int) -> Network:
+def with_layer(net: Network, i: int, **sizes: Any) -> Network:
     """Return the network with other sizes in the heads of layer i."""
     layers = list(net.layers)
     layers[i - 1] = layers[i - 1]._replace(**sizes)
@@ -1827,7 +1827,7 @@ def moves(name: str, i: int, part: str, to: int) -> bool:
 def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Packed) -> list[int]:
     """Return the rows (packed, by parameter) of the derivative of a block at inputs of its own."""
     net, layer = c.net, c.layer(i)
-    flat = []
+    flat: list[tuple[int, int]] = []
     for name, (blocks, height, columns) in shapes(net).items():
         for k in range(len(flat), len(flat) + blocks * height * columns):
             flat.append((c.flat[k], 1 << packed.width * k if moves(name, i, part, to) else 0))

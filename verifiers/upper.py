@@ -79,11 +79,12 @@ def _by_fields(
     frozen = tuple(name for i in layers for name in free.frozen(reduced, reduced.layers[i - 1]))
     fields: list[Symmetry] = [*catalogue(reduced), *free.fields(reduced, layers)]
     vectors = [f.vectors(reduced, point, ring) for f in fields if isinstance(f, Field)]
-    for conditional in (*nulls(reduced), *blocks(reduced)):  # they count only where the point is general enough
-        more = (seed,) if isinstance(conditional, Block) else ()
-        spanned = conditional.vectors(reduced, point, ring, *more)
+    conditional: list[tuple[Symmetry, Array | None]] = []  # they count only where the point is general enough
+    conditional += [(n, n.vectors(reduced, point, ring)) for n in nulls(reduced)]
+    conditional += [(b, b.vectors(reduced, point, ring, seed)) for b in blocks(reduced)]
+    for symmetry, spanned in conditional:
         if spanned is not None:
-            fields.append(conditional)
+            fields.append(symmetry)
             vectors.append(spanned)
     spans = spans_in_turn(vectors, ring)
     split = _rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]

@@ -108,5 +108,5 @@ def _producing(network: Network, point: Mapping[str, Array], null: Null) -> list
     if network.kind != "softmax" or null.after == "ffn" or y.dv is not None or "v" not in network.bias:
         return made
     matrices = [m for m, name in zip(made, _made(network, null), strict=True) if ".V" in name]
-    constant = sum(y.per_group * m for m, name in zip(made, _made(network, null), strict=True) if ".bv" in name)
-    return [*matrices, constant + (_at(point, f"{y.index}.bo") if "o" in network.bias else 0)]
+    constant: Array = y.per_group * np.sum(point[f"{y.index}.bv"], axis=0)[:, None]
+    return [*matrices, constant + _at(point, f"{y.index}.bo") if "o" in network.bias else constant]
