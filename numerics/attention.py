@@ -19,7 +19,7 @@ def attention(p: Program, network: Network, layer: Layer, params: Mapping[str, i
     group = np.array([[int(layer.group_of(h) == g) for g in range(layer.kv)] for h in range(layer.heads)])
     to_heads = p.const(group)
     weights = _scores(p, network, layer, params, x, to_heads)
-    v = _project(p, x, params["V"], params.get("bv"))
+    v = project(p, x, params["V"], params.get("bv"))
     if layer.dv is None:
         y = p.einsum("gni,gij->nj", v, p.einsum("hg,hij->gij", to_heads, weights))
     else:
@@ -38,8 +38,8 @@ def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int
     if network.kind == "softmax" and layer.m == 1 and not network.rotates:
         e = _width_one_exponentials(p, network, layer, params, x, to_heads, sees)
     else:
-        q = _project(p, x, params["Q"], params.get("bq"))
-        k = _project(p, x, params["K"], params.get("bk"))
+        q = project(p, x, params["Q"], params.get("bq"))
+        k = project(p, x, params["K"], params.get("bk"))
         if network.rotates:
             q, k = rotate(p, q), rotate(p, k)
         s = p.einsum("hai,haj->hij", p.einsum("hg,gai->hai", to_heads, k), q)
@@ -86,7 +86,8 @@ def _competing(sees: np.ndarray) -> np.ndarray:
     return competing
 
 
-def _project(p: Program, x: int, matrix: int, bias: int | None) -> int:
+def project(p: Program, x: int, matrix: int, bias: int | None) -> int:
+    """Each block of a matrix tensor (blocks, rows, m) applied to x (m, t), plus its bias."""
     y = p.einsum("gam,mt->gat", matrix, x)
     if bias is None:
         return y

@@ -15,6 +15,8 @@ def normalise(p: Program, network: Network, x: int, gain: int | None, shift: int
     if network.norm is None or gain is None:
         return x
     width, t = p.shape(x)
+    if network.norm == "layer" and width == 1 and shift is not None:  # one coordinate about its mean is 0
+        return p.einsum("m,t->mt", shift, p.const(np.ones(t, dtype=int)))
     if network.norm == "layer":
         centre = np.full((width, width), Fraction(-1, width), dtype=object) + np.diag([Fraction(1)] * width)
         x = p.einsum("cm,mt->ct", p.const(centre), x)

@@ -39,9 +39,10 @@ def _line(rng: random.Random) -> str:
         return [rng.choice(choices) for _ in range(l)] if sometimes(0.3) else [rng.choice(choices)] * l
 
     skip, rope = sometimes(0.35), sometimes(0.2)
-    widths = [rng.randint(1, 4)] * (l + 1) if skip else [rng.randint(1, 4) for _ in range(l + 1)]
+    widths = rng.choices((1, 2, 3, 4), (10, 35, 35, 20), k=l + 1)
+    widths = widths[:1] * (l + 1) if skip else widths
     words = [kind, "d=" + _join(widths), "a=" + _join(per_layer((2, 4) if rope else (1, 2, 3, 4)))]
-    words.append(f"t={rng.choices((1, 2, 3, 4), (15, 35, 35, 15))[0]}")
+    words.append(f"t={rng.choices((1, 2, 3, 4), (10, 40, 35, 15))[0]}")
     kv = per_layer((1, 1, 2, 3))
     grouped = [rng.choice((1, 1, 2)) for _ in range(l)]
     words += ["heads=" + _join([g * k for g, k in zip(grouped, kv, strict=True)]), "kv=" + _join(kv)]
@@ -56,7 +57,8 @@ def _line(rng: random.Random) -> str:
         words.append("ffn=" + _join([f"{h}:{act}" for h in per_layer((1, 2, 3, 4))]))
     bias = "".join(c for c in letters if sometimes(0.5)) if sometimes(0.3) else ""
     words += [f"bias={bias}"] * bool(bias)
-    words += [f"norm={rng.choice(('rms', 'layer'))}"] * (skip and sometimes(0.35))
+    norms = ("rms", "layer") if widths[0] > 1 else ("rms",)  # LayerNorm of one coordinate reads nothing
+    words += [f"norm={rng.choice(norms)}"] * (skip and sometimes(0.35))
     return " ".join(words)
 
 

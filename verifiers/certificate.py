@@ -13,8 +13,7 @@ from ..numerics.network import Network
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
 from .coordinates.certify import NotCovered, chart_redundancy, coordinate_certificate
 from .cost import prefers_coordinates
-from .exponents import exponent_count, independent_draws
-from .index_sets import format_set
+from .exponents import draws_json, exponent_count, independent_draws
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
 from .tokens import token_counts
@@ -93,7 +92,7 @@ def _attempt(
     if _late(deadline):
         notes.append("lower bound not tried: no time was left")
     else:
-        lower, sides, note = _lower(network, seed, ring, upper.value)
+        lower, sides, note = _lower(upper.narrowed, seed, ring, upper.value)
         notes += [note] if note else []
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
@@ -116,6 +115,7 @@ def _lower(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
 
 
 def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
+    """A lower bound for this network, and so for all that compute its functions, with its side conditions."""
     program = record(network)
     sides: dict[str, Any] = {}
     if network.norm is not None:
@@ -127,7 +127,7 @@ def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: in
         draws = independent_draws(network, program, seed, ring)
         if draws is None:
             return None, {}, "no lower bound: the exponents could not be shown independent, so exponentials may not be treated as free"
-        sides["exponents"] = {"draws": format_set(draws)}
+        sides["exponents"] = {"draws": draws_json(draws)}
     try:
         return rank_lower_bound(network, program, seed, ring, target), sides, None
     except NoPoint as reason:
@@ -137,6 +137,9 @@ def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: in
 def _assemble(
     network: Network, seed: int, prime: int, lower: LowerBound | None, sides: dict[str, Any], upper: UpperBound
 ) -> dict[str, Any]:
+    below = lower.to_json() if lower else None
+    if below and upper.narrowed != network:
+        below["spec"] = str(upper.narrowed)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -144,7 +147,7 @@ def _assemble(
         "claim": {"lower": lower.value if lower else 0, "upper": upper.value},
         "prime": prime,
         "seed": seed,
-        "lower": lower.to_json() if lower else None,
+        "lower": below,
         **sides,
         "upper": upper.to_json(),
         "holes": [],

@@ -14,6 +14,9 @@ def forms_dimension(widths: tuple[int, ...], r: int) -> int:
     """
     m, n, last = widths[0], widths[-1], widths[-2]
     degree = r ** (len(widths) - 2)
+    if degree == 1:  # matrices of bounded rank
+        rank = min(widths)
+        return rank * (m + n - rank)
     c = min(m, widths[1])
     forms = comb(c + degree - 1, degree)
     spanned = min(last, n, forms)

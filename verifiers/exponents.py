@@ -7,6 +7,7 @@ exponentials of all inputs are algebraically independent over Q(theta, X) (Ax 19
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,15 @@ from ..numerics.point import Point
 from ..numerics.program import Program
 from ..numerics.rank import pivots
 from ..numerics.rings import Array, NotInvertible, PrimeField
+from .index_sets import format_set
+from .sieve import batches
 
 SPARE_DRAWS = 8
+PER_THETA = 4  # with norms, pairs of inputs used at one theta
+MAX_THETAS = 200
+NORM_BATCHES = 4
+
+Draws = list[int] | list[tuple[int, int, int]]
 
 Binder = Callable[[dict[str, Array], list[str]], dict[str, Array]]  # drawn inputs and units, one key an input: what to bind
 
@@ -25,6 +33,12 @@ Binder = Callable[[dict[str, Array], list[str]], dict[str, Array]]  # drawn inpu
 def exponent_count(program: Program) -> int:
     """How many exponents one input has."""
     return sum(int(s.data.counted.sum()) for s in program.instructions if s.operation == "exp")
+
+
+def draws_json(draws: Draws) -> Any:
+    """The draws in a certificate: a set of thetas, or triples of theta and the numbers of the two inputs."""
+    triples = [list(d) for d in draws if isinstance(d, tuple)]
+    return triples or format_set(d for d in draws if isinstance(d, int))
 
 
 def independent_draws(
@@ -35,22 +49,70 @@ def independent_draws(
     theta: Mapping[str, Array] | None = None,
     bind: Binder | None = None,
     kept: Array | None = None,
-) -> list[int] | None:
-    """Draws whose rows (exponents at X minus exponents at X', one theta a row) have full column rank mod p; None: not found.
+) -> Draws | None:
+    """Draws whose rows (exponents at X minus exponents at X') have full column rank mod p; None: not found.
 
     Full rank is a proof of independence; with one given `theta` for all rows, of independence at that theta. None is only a
-    refusal: nothing follows. `bind` replaces drawn units by others, `kept` (exponents) says which exponents are asked about.
+    refusal: nothing follows. A draw is a number (of theta, X and X'), with norms the numbers of theta, X and X'. `bind` replaces
+    drawn units by others (not with norms), `kept` (exponents) says which exponents are asked about.
     """
     if kept is None:
         kept = np.ones(exponent_count(program), dtype=bool)
     count = int(kept.sum())
     shared = {**Point(seed, ring.p).constants(program), **(theta or {})}
+    if network.norm is not None:
+        return None if bind else _with_roots(network, program, seed, ring, shared, kept)
     for wanted in (count + SPARE_DRAWS, 2 * count + SPARE_DRAWS):
         numbers, rows = _rows(network, program, seed, ring, shared, wanted, bind)
         found = pivots(rows[:, kept], ring)
         if len(found.columns) == count:
             return [numbers[i] for i in found.rows]
     return None
+
+
+def _with_roots(
+    network: Network, program: Program, seed: int, ring: PrimeField, shared: Mapping[str, Array], kept: Array
+) -> Draws | None:
+    """Draws of a network with norms: pairs of inputs at which all roots exist, for one theta after another."""
+    draws: list[tuple[int, int, int]] = []
+    rows: list[Array] = []
+    count = int(kept.sum())
+    wanted = count + SPARE_DRAWS
+    for k in range(MAX_THETAS):
+        own = {**Point(seed, ring.p, f"exponents/{k}/").parameters(network), **shared}
+        sides = []
+        for twin in ("", "twin/"):
+            point = Point(seed, ring.p, f"exponents/{k}/{twin}")
+            sides.append(_good(program, point, ring, own, PER_THETA))
+        for (x, at_x), (y, at_y) in zip(*sides, strict=False):
+            draws.append((k, x, y))
+            rows.append(ring.reduce(at_x - at_y))
+        if not draws:
+            return None
+        if len(draws) >= wanted:
+            found = pivots(np.array(rows)[:, kept], ring)
+            if len(found.columns) == count:
+                return [draws[i] for i in found.rows]
+            if wanted > 2 * count + SPARE_DRAWS:
+                return None
+            wanted *= 2
+    return None
+
+
+def _good(
+    program: Program, point: Point, ring: PrimeField, fixed: Mapping[str, Array], wanted: int
+) -> list[tuple[int, Array]]:
+    """The first inputs at which all roots exist, with the exponents there."""
+    found: list[tuple[int, Array]] = []
+    try:
+        for start, sieve, values in batches(program, point, ring, fixed, NORM_BATCHES):
+            exponents = _exponents(program, values, len(sieve.good))
+            found += [(start + int(n), exponents[n]) for n in np.flatnonzero(sieve.good)]
+            if len(found) >= wanted:
+                break
+    except NotInvertible:
+        return []
+    return found[:wanted]
 
 
 def _rows(
@@ -62,12 +124,11 @@ def _rows(
     wanted: int,
     bind: Binder | None,
 ) -> tuple[list[int], Array]:
-    if network.norm is None:
-        numbers = list(range(wanted))
-        try:
-            return numbers, _difference(network, program, seed, ring, shared, numbers, bind)
-        except NotInvertible:
-            pass
+    numbers = list(range(wanted))
+    try:
+        return numbers, _difference(network, program, seed, ring, shared, numbers, bind)
+    except NotInvertible:
+        pass
     numbers, rows, k = [], [], 0
     while len(numbers) < wanted and k < 1_000 + 100 * wanted:
         try:

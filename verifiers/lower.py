@@ -15,6 +15,7 @@ from ..numerics.program import Program
 from ..numerics.rank import pivots
 from ..numerics.rings import Array, NotInvertible, PrimeField
 from .index_sets import format_set
+from .sieve import batches
 
 MAX_ROWS_FACTOR = 8  # inputs are doubled until the rows are this many times the parameters
 
@@ -79,7 +80,7 @@ def usable_inputs(
     prefix: str = "",
     theta: Mapping[str, Array] | None = None,
 ) -> tuple[list[int], dict[str, Any]]:
-    """The first `wanted` input numbers at which the network can be evaluated mod p, and everything bound there.
+    """The first `wanted` input numbers at which the network can be evaluated mod p (with many norms fewer), and everything bound there.
 
     The parameters are `theta` or, without it, those of the seed's point.
     """
@@ -87,25 +88,22 @@ def usable_inputs(
     parameters = point.parameters(network) if theta is None else theta
     fixed = {**parameters, **Point(seed, ring.p).constants(program)}
     numbers: list[int] = []
-    start, step = 0, wanted
-    while len(numbers) < wanted:
-        batch = list(range(start, start + step))
-        if network.norm is None:
-            try:
-                evaluate(program, ring, {**fixed, **point.inputs(program, batch)})
-                numbers += batch
-                batch = []
-            except NotInvertible:
-                pass
-        for n in batch:
-            try:
-                evaluate(program, ring, {**fixed, **point.inputs(program, [n])})
-                numbers.append(n)
-            except NotInvertible:
-                continue
-        start += step
-        if start > 10_000 + 100 * wanted or (start > 1_000 and not numbers):
-            raise NoPoint(f"{len(numbers)} of {wanted} inputs can be evaluated mod {ring.p}")
+    if network.norm is None:
+        try:
+            bindings = {**fixed, **point.inputs(program, range(wanted))}
+            evaluate(program, ring, bindings)
+            return list(range(wanted)), bindings
+        except NotInvertible:
+            pass
+    try:
+        for start, sieve, _ in batches(program, point, ring, fixed):
+            numbers += [start + int(n) for n in np.flatnonzero(sieve.good)]
+            if len(numbers) >= wanted:
+                break
+    except NotInvertible as reason:
+        raise NoPoint(f"at the seed's parameters no input can be evaluated mod {ring.p}: {reason}") from None
+    if not numbers:
+        raise NoPoint(f"no input was found that can be evaluated mod {ring.p}: its roots exist too seldom")
     numbers = numbers[:wanted]
     return numbers, {**fixed, **point.inputs(program, numbers)}
 

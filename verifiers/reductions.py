@@ -90,7 +90,8 @@ def score_width(network: Network, y: Layer) -> int:
 
 def _values(network: Network, y: Layer) -> Iterator[Reduction]:
     if y.dv is not None:
-        size = min(y.m + ("v" in network.bias), y.per_group * y.n)
+        constant = "v" in network.bias and not (network.kind == "softmax" and "o" in network.bias)
+        size = min(y.m + constant, y.per_group * y.n)
         if y.dv > size:
             yield Reduction("value-width", y.index, size)
 

@@ -650,10 +650,17 @@ def power(ring: Exact, z: Any, r: int) -> Any:
     return result
 
 
+def flat_norm(net: Network, width: int) -> bool:
+    """Say whether the norm reads nothing: one coordinate about its mean is 0."""
+    return net.norm == "layer" and width == 1
+
+
 def normalise(net: Network, ring: Exact, w: Tensors, gain: str, shift: str, x: Stream) -> Stream:
     """Return the normalised stream (the stream itself without norms)."""
     if not net.norm:
         return x
+    if flat_norm(net, len(x[0])):
+        return [[s for (s,) in w[shift][0]] for _ in x]
     result, width = [], len(x[0])
     mean, eps = [ring.ratio(1, width)] * width, ring.ratio(1, 100000)
     for token in x:
@@ -889,17 +896,22 @@ def check_minor(net: Network, source: Source, rule: Any) -> int:
 
 def check_exponents(net: Network, source: Source, rule: Any) -> None:
     """Check that no integer combination of the exponents is a function of the parameters alone."""
-    draws = indices(record(rule, "draws", "exponents")["draws"], "draws", 10**9, 2 * MAX_EXPONENTS)
-    require(steps(net) * len(draws) * 40 <= MAX_WORK, "caps", "the exponents cost too much")
+    draws = record(rule, "draws", "exponents")["draws"]
+    if isinstance(draws, list):
+        triples = [[natural(k, "a draw", MAX_WORDS) for k in array(x, "a draw", 3)] for x in draws]
+        require(all(len(x) == 3 for x in triples), "schema", "a draw is not theta, X, X'")
+    else:
+        triples = [[k, 0, 0] for k in indices(draws, "draws", 10**9, 2 * MAX_EXPONENTS)]
+    require(steps(net) * len(triples) * 40 <= MAX_WORK, "caps", "the exponents cost too much")
     packed, rows, count = Packed(source.p), [], 1
-    for k in draws:
+    for k, *inputs in triples:
         here = Source(source.p, source.seed, f"exponents/{k}/")
         twin = Source(source.p, source.seed, f"exponents/{k}/twin/")
         w, seen = tensors(net, here.flat(net)), []
-        for point in (here, twin):
+        for point, n in zip((here, twin), inputs, strict=True):
             ring = Modular(source.p)
             try:
-                forward(net, ring, w, point.tokens(net, 0), drawer(point, source), 0)
+                forward(net, ring, w, point.tokens(net, n), drawer(point, source), n)
             except RootError:
                 raise ReplayError("exponents", f"a radicand of draw {k} has no root") from None
             seen.append(ring.exponents)
@@ -907,33 +919,34 @@ def check_exponents(net: Network, source: Source, rule: Any) -> None:
         require(count <= MAX_EXPONENTS, "caps", f"more than {MAX_EXPONENTS} exponents")
         rows.append(packed.pack({j: x - y for j, (x, y) in enumerate(zip(*seen, strict=True))}))
     rank = packed.rank(rows)
-    require(rank == count and bool(draws), "exponents", f"rank {rank} from {len(draws)} draws, not full column rank")
+    require(rank == count and bool(triples), "exponents", f"rank {rank} from {len(triples)} draws, not full column rank")
 
 
 def check_radicands(net: Network, source: Source, rule: Any) -> None:
     """Check that adjoining all roots leaves a field: each radicand has a witness where it alone has no root."""
     rule = record(rule, "point witnesses", "radicands")
-    K = natural(rule["point"], "point")
-    witnesses = [natural(k, "a witness") for k in array(rule["witnesses"], "witnesses", MAX_EXPONENTS)]
+    at = [natural(k, "point", MAX_WORDS) for k in array(rule["point"], "point", 2)]
+    require(len(at) == 2, "schema", "the point is not a number of parameters and one of an input")
+    witnesses = [natural(k, "a witness", MAX_WORDS) for k in array(rule["witnesses"], "witnesses", MAX_EXPONENTS)]
     require(steps(net) * (len(witnesses) + 1) * 40 <= MAX_WORK, "caps", "the radicands cost too much")
-    home = Source(source.p, source.seed, f"radicands/{K}/")
+    home = Source(source.p, source.seed, f"radicands/{at[0]}/")
     w = tensors(net, home.flat(net))
 
-    def first_failure(point: Source) -> tuple[int, bool]:
+    def first_failure(n: int) -> tuple[int, bool]:
         ring = Modular(source.p)
         try:
-            forward(net, ring, w, point.tokens(net, 0), drawer(point, source), 0)
+            forward(net, ring, w, home.tokens(net, n), drawer(home, source), n)
         except RootError as failure:
             return failure.index, failure.nonsquare
         return len(ring.radicands), False
 
-    index, _ = first_failure(home)
-    count = net.t * sum(2 if layer.h else 1 for layer in net.layers)
+    index, _ = first_failure(at[1])
+    widths = [layer.m for layer in net.layers] + [layer.n for layer in net.layers if layer.h]
+    count = net.t * sum(not flat_norm(net, width) for width in widths)
     require(index == count, "radicands", f"radicand {index} has no root at the point")
     require(len(witnesses) == count, "radicands", f"{len(witnesses)} witnesses for {count} radicands")
-    for j, k in enumerate(witnesses):
-        found = first_failure(Source(source.p, source.seed, f"radicands/{K}/witness/{k}/"))
-        require(found == (j, True), "radicands", f"witness {k} is none for radicand {j}")
+    for j, n in enumerate(witnesses):
+        require(first_failure(n) == (j, True), "radicands", f"input {n} is no witness for radicand {j}")
 
 
 # -------------------------------------------------------------------------------------- upper bound: smaller networks
@@ -946,7 +959,7 @@ def with_width(net: Network, i: int, width: int) -> Network:
     return checked(net._replace(layers=tuple(layers)))
 
 
-def with_layer(net: Network, i: int, **sizes: int) -> Network:
+def with_layer(net: Network, i: int, **sizes: Any) -> Network:
     """Return the network with other sizes in the heads of layer i."""
     layers = list(net.layers)
     layers[i - 1] = layers[i - 1]._replace(**sizes)
@@ -978,10 +991,14 @@ def group_heads(net: Network, i: int, size: int, what: str) -> Network:
 
 
 def value_width(net: Network, i: int, size: int, what: str) -> Network:
-    """The products O_h (V, bv) of a group have rank at most min(m (+1 with bias v), heads of the group times n)."""
+    """The products O_h (V, bv) of a group have rank at most min(m (+1 with bias v), heads of the group times n).
+
+    In softmax with bias o the constants O_h bv are part of bo.
+    """
     layer = net.layers[i - 1]
     require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
-    rank = min(layer.m + ("v" in net.bias), layer.heads // layer.kv * layer.n)
+    constant = "v" in net.bias and not (net.kind == "softmax" and "o" in net.bias)
+    rank = min(layer.m + constant, layer.heads // layer.kv * layer.n)
     require(layer.dv > size == rank, "reduction", f"{what}: {layer.dv} to {size}, rank {rank}")
     return with_layer(net, i, dv=size)
 
@@ -1038,8 +1055,8 @@ def reduced(net: Network, step: Any) -> Network:
         bound += "o" in bias or ("v" in bias and not layer.dv)
     else:
         after = net.layers[i]
-        scored = net.kind == "lightning" or not net.alone  # softmax of one key reads no query and no key
-        bound = (after.heads + after.kv) * after.a * scored + after.kv * (after.dv or after.n)
+        scores = 0 if net.kind == "softmax" and net.alone else (after.heads + after.kv) * after.a
+        bound = scores + after.kv * (after.dv or after.n)
     require(layer.n > size == bound, "reduction", f"{what}: {layer.n} to {size}, the rule gives {bound}")
     return with_width(net, i, size)
 
@@ -1048,11 +1065,15 @@ def ambient(net: Network) -> int:
     """Return the dimension of a space of polynomials that contains all functions of the network."""
     first, last = net.layers[0], net.layers[-1]
     if net.kind == "mlp":
-        return last.n * forms(first.m, net.power ** (len(net.layers) - 1))
-    require(not (net.ffn or net.norm), "ambient", "not with ffn or norm")
-    if net.kind == "softmax" and net.alone:  # an affine map of each token
-        return last.n * (first.m + bool(net.bias & {"v", "o"}))
-    require(len(net.layers) == 1, "ambient", "only for one layer")
+        return run_space(net, 1, len(net.layers)) if len(net.layers) > 1 else first.m * first.n
+    require(not net.norm, "ambient", "norm")
+    if net.kind == "softmax" and net.alone and all(layer.act in ("", "1") for layer in net.layers):
+        ranks = [first.m, last.n]
+        if not net.skip:
+            ranks += [x for layer in net.layers for x in (layer.n, layer.kv * layer.dv, layer.h) if x]
+        rank = min(ranks)  # affine maps through the narrowest place
+        return rank * (first.m + last.n - rank) + last.n * bool(net.bias & set("voud"))
+    require(len(net.layers) == 1 and not net.ffn, "ambient", "only for one layer without ffn")
     return attention_space(net, 1)
 
 
@@ -1063,6 +1084,26 @@ def forms(variables: int, degree: int) -> int:
         count = count * (degree + k) // k
         require(count <= MAX_PARAMETERS, "ambient", "the ambient space is larger than the parameter space")
     return count
+
+
+def distances(net: Network) -> int:
+    """Return how many differences of positions occur between a query and a key that it sees."""
+    return len({j - key for j in range(net.t) for key in net.visible(j)})
+
+
+def score_space(net: Network, layer: Layer) -> int:
+    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance."""
+    need(net.rope and not net.alone, "block: scores are for rope")
+    k, q = "k" in net.bias, "q" in net.bias
+    itself = comb(layer.m + 1, 2) + layer.m * (k or q) + (k and q)  # distance 0: a quadratic polynomial of one token
+    return layer.heads * (itself + (distances(net) - 1) * (layer.m + k) * (layer.m + q))
+
+
+def value_space(net: Network, layer: Layer) -> int:
+    """Return the dimension of a variety that contains all (O_h V_h) and the sum of the constants, one head a group."""
+    need(net.kind == "softmax" and layer.dv and layer.heads == layer.kv, "block: no such values")
+    rank = min(layer.dv, layer.m, layer.n)
+    return layer.heads * rank * (layer.m + layer.n - rank) + (layer.n if net.bias & set("vo") else 0)
 
 
 def attention_space(net: Network, i: int) -> int:
@@ -1077,7 +1118,12 @@ def attention_space(net: Network, i: int) -> int:
         k = len(letters & set("qkv"))
         products = [comb(m + 2, 3), comb(m + 1, 2), m, 1][: k + 1]
         return n * (sum(products) + (out and k < 3))
-    require(not net.rope, "ambient", "rope")
+    if net.rope:
+        # for each distance from key to query a form of its own; at distance 0 they are one token; values span the outputs
+        require(not letters & set("qkvo"), "ambient", "rope with biases")
+        inner = comb(m + 2, 3) + (distances(net) - 1) * comb(m + 1, 2) * m
+        rank = min(n, layer.heads * layer.dv or layer.kv * m)
+        return rank * (n + inner - rank)
     # the sum over keys z of (values at z)(keys at z)(query): quadratic polynomials in z, then a linear one in the query
     at_key = comb(m + 1, 2) + (m if letters & set("kv") else 0) + (1 if {"k", "v"} <= letters else 0)
     everything = {"q", "k", "v"} <= letters and not net.causal  # has the constants already: t of them, for each query
@@ -1265,9 +1311,32 @@ def readers(net: Network, i: int, place: str) -> list[Reader]:
 
 
 def absorbs(c: Chart, i: int, reader: Reader) -> bool:
-    """Say whether a constant read by a matrix is absorbed: by its bias, or because keys are inert."""
+    """Say whether a constant made by a matrix is absorbed: by its bias, by bo as weights sum to one, or as keys are inert."""
     W, bias, k = reader
-    return (f"{i}.{bias}", k) in c.at or (W == "K" and c.net.inert_keys)
+    if (f"{i}.{bias}", k) in c.at or (W == "K" and c.net.inert_keys):
+        return True
+    return W == "V" and c.net.kind == "softmax" and "o" in c.net.bias
+
+
+def undo(v: Motion, i: int, reader: Reader, made: Mapping[int, int]) -> None:
+    """Take back a constant (a sparse vector) that a matrix makes, as `absorbs` says."""
+    c, (W, bias, k) = v.chart, reader
+    if (f"{i}.{bias}", k) in c.at:
+        for r, value in made.items():
+            v.put(-value, i, bias, k, r)
+    elif W == "V" and "o" in c.net.bias:
+        for h in c.layer(i).members(k):
+            for r, value in made.items():
+                if c.layer(i).dv:
+                    v.right([(r, 0, -value)], i, "bo", 0, "O", h)
+                else:
+                    v.put(-value, i, "bo", 0, r)
+
+
+def product_with(c: Chart, i: int, W: str, k: int, u: Mapping[int, int]) -> dict[int, int]:
+    """Return block k of a matrix times a sparse vector."""
+    start, rows, width = c.at[f"{i}.{W}", k]
+    return {r: sum(c.flat[start + r * width + x] * value for x, value in u.items()) % c.p for r in range(rows)}
 
 
 def reading(c: Chart, i: int, after: str) -> tuple[int, str]:
@@ -1335,29 +1404,174 @@ def value_bias_pair(c: Chart, i: int, group: int) -> Motions:
         yield v
 
 
-def push(c: Chart, i: int, after: str) -> Motions:
-    """A constant in a stream is absorbed by the biases of what reads it; with skip the next block takes it out again."""
+def push_places(c: Chart, i: int, after: str) -> tuple[int, list[Reader], list[Reader], str]:
+    """Return who reads the stream (layer, readers, those that absorb no constant), and the bias that takes it out again."""
     net, layer = c.net, c.layer(i)
     need(not net.norm, "push needs no norm")
     need(after == "attention" or layer.h, "after ffn needs ffn")
     inner = after == "attention" and bool(layer.h)  # read by the ffn of the same layer
     need(inner or i < len(net.layers), "the last stream is the output")
     j, place = (i, "attention") if inner else (i + 1, "input")
-    name, moved = ("bd", 1) if after == "ffn" else ("bo", 1)
-    if after == "attention" and "o" not in net.bias:
-        need(net.kind == "softmax" and not layer.dv, "push without bias o needs softmax without dv")
-        name, moved = "bv", len(layer.members(0))
-    need((f"{i}.{name}", 0) in c.at, "push needs a bias that produces the constant")
-    need(all(absorbs(c, j, reader) for reader in readers(net, j, place)), "push needs biases that absorb it")
-    leaving = "bd" if inner else "bo"
+    found, leaving = readers(net, j, place), "bd" if inner else "bo"
     need(not net.skip or (f"{j}.{leaving}", 0) in c.at, "push with skip needs a bias of the next block")
-    for r in range(layer.n):
+    return j, found, [reader for reader in found if not absorbs(c, j, reader)], leaving if net.skip else ""
+
+
+def pushed(v: Motion, j: int, found: list[Reader], leaving: str, u: Mapping[int, int]) -> None:
+    """Absorb the constant u of a stream."""
+    for reader in found:
+        undo(v, j, reader, product_with(v.chart, j, reader[0], reader[2], u))
+    for r, value in u.items():
+        if leaving:
+            v.put(-value, j, leaving, 0, r)
+
+
+def push(c: Chart, i: int, after: str) -> Motions:
+    """A constant in a stream is absorbed by the biases of what reads it; with skip the next block takes it out again."""
+    j, found, deaf, leaving = push_places(c, i, after)
+    name, times = constant_source(c, i, after)
+    basis: list[dict[int, int]] = [{r: 1} for r in range(c.layer(i).n)]
+    if deaf:  # constants that these do not read
+        rows = [row for W, _, k in deaf for row in block_rows(c, j, W, k)]
+        basis = null_space(c, rows, c.layer(i).n)
+        found = [reader for reader in found if reader not in deaf]
+    for u in basis:
         v = Motion(c)
-        v.put(1, i, name, 0, r)
-        for W, bias, k in readers(net, j, place):
-            v.right([(r, 0, -moved)], j, bias, k, W)
-        if net.skip:
-            v.put(-moved, j, leaving, 0, r)
+        for r, value in u.items():
+            v.put(value, i, name, 0, r)
+        pushed(v, j, found, leaving, {r: times * value for r, value in u.items()})
+        yield v
+
+
+def push_value(c: Chart, i: int, group: int) -> Motions:
+    """The same for the constants O_h bv of softmax, whose weights sum to one."""
+    layer, net = c.layer(i), c.net
+    need(net.kind == "softmax" and layer.dv and "v" in net.bias, "push-value needs softmax, dv and bias v")
+    j, found, deaf, leaving = push_places(c, i, "attention")
+    need(not deaf, "push-value needs biases that absorb the constant")
+    for r in range(layer.dv):
+        v, u = Motion(c), dict.fromkeys(range(layer.n), 0)
+        v.put(1, i, "bv", group, r)
+        for h in layer.members(group):
+            for x, value in product_with(c, i, "O", h, {r: 1}).items():
+                u[x] += value
+        pushed(v, j, found, leaving, u)
+        yield v
+
+
+def block_rows(c: Chart, i: int, W: str, k: int) -> list[list[int]]:
+    """Return the rows of a block of a matrix."""
+    start, rows, width = c.at[f"{i}.{W}", k]
+    return [c.flat[start + r * width : start + (r + 1) * width] for r in range(rows)]
+
+
+def constant_source(c: Chart, i: int, after: str) -> tuple[str, int]:
+    """Return the bias that adds a constant to the stream, and how often it is added."""
+    name, times = ("bd", 1) if after == "ffn" else ("bo", 1)
+    if after == "attention" and "o" not in c.net.bias:
+        need(c.net.kind == "softmax" and not c.layer(i).dv, "a constant without bias o needs softmax without dv")
+        name, times = "bv", len(c.layer(i).members(0))
+    need((f"{i}.{name}", 0) in c.at, "there is no bias that produces the constant")
+    return name, times
+
+
+def ones(c: Chart, i: int, after: str) -> Motions:
+    """LayerNorm does not see the all-ones direction: a constant along it goes from one bias to the next of the stream."""
+    need(c.net.norm == "layer", "ones needs norm=layer")
+    need(after == "attention" or c.layer(i).h, "after ffn needs ffn")
+    inner = after == "attention" and bool(c.layer(i).h)
+    need(inner or i < len(c.net.layers), "the last stream is the output")
+    j, place = (i, "ffn") if inner else (i + 1, "attention")
+    v, (source, gained), (target, lost) = Motion(c), constant_source(c, i, after), constant_source(c, j, place)
+    for r in range(c.layer(i).n):
+        v.put(lost, i, source, 0, r)
+        v.put(-gained, j, target, 0, r)
+    yield v
+
+
+def stream_columns(c: Chart, i: int, after: str) -> list[list[int]]:
+    """Return vectors that span, whatever the input, the values of the stream after attention or ffn of layer i."""
+    layer, net = c.layer(i), c.net
+
+    def of(name: str, k: int) -> list[list[int]]:
+        if (f"{i}.{name}", k) not in c.at:
+            return []
+        start, rows, width = c.at[f"{i}.{name}", k]
+        return [[c.flat[start + r * width + x] for r in range(rows)] for x in range(width)]
+
+    if after == "ffn":
+        return of("D", 0) + of("bd", 0)
+    if layer.dv:
+        return [column for h in range(layer.heads) for column in of("O", h)] + of("bo", 0)
+    matrices = [column for g in range(layer.kv) for column in of("V", g)]
+    constants = [[len(layer.members(g)) * b for b in column] for g in range(layer.kv) for column in of("bv", g)]
+    constants += of("bo", 0)
+    if net.kind == "softmax" and constants:  # the weights of a query sum to one: one constant in all
+        constants = [[sum(z) for z in zip(*constants, strict=True)]]
+    return matrices + constants
+
+
+def null_space(c: Chart, vectors: list[list[int]], size: int) -> list[dict[int, int]]:
+    """Return a basis of the vectors orthogonal to the given ones, which must be independent and too few to span."""
+    count = len(vectors)
+    need(count < size, "the null space is zero")
+    packed = Packed(c.p)
+    tagged = [{k: 1} | {size + j: vector[k] for j, vector in enumerate(vectors)} for k in range(size)]
+    found = packed.echelon([packed.pack(row) for row in tagged])
+    rest = [packed.entries(row) for shift, row in found if shift < size * packed.width]
+    need(len(rest) == size - count, "the rank at the point is not full")
+    return rest
+
+
+def hidden_readers(c: Chart, i: int, after: str) -> tuple[int, list[Reader]]:
+    """Return the layer and the matrices that read a hidden stream; where weights are 1, only values do."""
+    j, place = reading(c, i, after)
+    found = readers(c.net, j, place)
+    if c.net.kind == "softmax" and c.net.alone:
+        found = [reader for reader in found if reader[0] not in ("Q", "K")]
+    return j, found
+
+
+def unseen(c: Chart, i: int, after: str) -> Motions:
+    """A reader changes nothing along n where n . s = 0 for all values s of the stream."""
+    j, found = hidden_readers(c, i, after)
+    for n in null_space(c, stream_columns(c, i, after), c.layer(i).n):
+        for W, _, k in found:
+            for r in range(c.at[f"{j}.{W}", k][1]):
+                v = Motion(c)
+                for x, value in n.items():
+                    v.put(value, j, W, k, r, x)
+                yield v
+
+
+def unread(c: Chart, i: int, after: str) -> Motions:
+    """What makes the stream may move by n where W n = 0 for all readers W."""
+    j, found = hidden_readers(c, i, after)
+    rows = [row for W, _, k in found for row in block_rows(c, j, W, k)]
+    made = "D bd" if after == "ffn" else "O bo" if c.layer(i).dv else "V bv bo"
+    for n in null_space(c, rows, c.layer(i).n):
+        for (name, k), (_, _, width) in c.at.items():
+            if name in [f"{i}.{short}" for short in made.split()]:
+                for x in range(width):
+                    v = Motion(c)
+                    for r, value in n.items():
+                        v.put(value, i, name.partition(".")[2], k, r, x)
+                    yield v
+
+
+def centre_basis(c: Chart, i: int, after: str) -> Motions:
+    """The centred stream z has w . (g z) = 0: W (1 + u w^T) reads it like W, but for the shift, which moves."""
+    g, s, width = normalised(c, i, after)
+    need(c.net.norm == "layer", "centre-basis needs norm=layer")
+    w = [1] * width
+    for x, y in product(range(width), range(width)):
+        w[x] = w[x] * (c.value(i, g, y) if x != y else 1) % c.p
+    constant = sum(w[x] * c.value(i, s, x) for x in range(width))
+    for u in range(width):
+        v = Motion(c)
+        v.put(-constant, i, s, 0, u)
+        for W, _, k in readers(c.net, i, after):
+            v.right([(u, x, w[x]) for x in range(width)], i, W, k)
         yield v
 
 
@@ -1454,8 +1668,8 @@ def shift(c: Chart, i: int, after: str) -> Motions:
     for r in range(width):
         v = Motion(c)
         v.put(1, i, s, 0, r)
-        for W, bias, k in readers(c.net, i, after):
-            v.right([(r, 0, -1)], i, bias, k, W)
+        for reader in readers(c.net, i, after):
+            undo(v, i, reader, product_with(c, i, reader[0], reader[2], {r: 1}))
         yield v
 
 
@@ -1475,7 +1689,7 @@ def centre(c: Chart, i: int, after: str, to: str, k: int) -> Motions:
         v = Motion(c)
         for x in range(width):
             v.put(w[x], i, to, k, r, x)
-        v.put(-constant, i, reader[1], k, r)
+        undo(v, i, reader, {r: constant})
         yield v
 
 
@@ -1566,14 +1780,25 @@ def block_space(net: Network, i: int, part: str, to: int) -> int:
     layer = net.layers[i - 1]
     if part == "attention":
         return attention_space(net, i)
+    if part == "scores":
+        return score_space(net, layer)
+    if part == "values":
+        return value_space(net, layer)
     if part == "ffn":
         r, n = int(layer.act) if layer.act not in ACTIVATIONS else 0, layer.n
         need(r, "block: the activation is no power")
         if "u" in net.bias:
             return n * comb(n + r, r)  # polynomials of degree at most r
         return n * (comb(n + r - 1, r) + ("d" in net.bias))
-    widths = [layer.m, *[net.layers[k].n for k in range(i - 1, to)]]
+    return run_space(net, i, to)
+
+
+def run_space(net: Network, i: int, to: int) -> int:
+    """Return an upper bound of the dimension of the forms that layers i to `to` of an MLP compute."""
+    widths = [net.layers[i - 1].m, *[net.layers[k].n for k in range(i - 1, to)]]
     m, n, hidden, degree = widths[0], widths[-1], widths[-2], net.power ** (to - i)
+    if degree == 1:
+        return min(widths) * (m + n - min(widths))
     c = min(m, widths[1])  # the forms depend on c linear forms, and span at most `hidden` dimensions
     space = forms(c, degree)
     rank = min(hidden, n, space)
@@ -1583,35 +1808,63 @@ def block_space(net: Network, i: int, part: str, to: int) -> int:
     return bound
 
 
+PARTS = {
+    "attention": "Q K V O bq bk bv bo",
+    "scores": "Q K bq bk",
+    "values": "V O bv bo",
+    "ffn": "G U D bu bd",
+    "forms": "W",
+}
+
+
 def moves(name: str, i: int, part: str, to: int) -> bool:
     """Say whether a tensor belongs to a block."""
     layer, _, short = name.partition(".")
-    own = {"attention": "Q K V O bq bk bv bo", "ffn": "G U D bu bd"}.get(part, "W").split()
+    own = PARTS[part].split()
     return i <= int(layer) <= max(i, to) and short in own
 
 
 def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Packed) -> list[int]:
     """Return the rows (packed, by parameter) of the derivative of a block at inputs of its own."""
     net, layer = c.net, c.layer(i)
-    flat = []
+    flat: list[tuple[int, int]] = []
     for name, (blocks, height, columns) in shapes(net).items():
         for k in range(len(flat), len(flat) + blocks * height * columns):
             flat.append((c.flat[k], 1 << packed.width * k if moves(name, i, part, to) else 0))
     w, ring, rows = tensors(net, flat), Dual(packed), []
     source = Source(c.p, c.seed, f"block/{i}/")
-    width, t = (layer.n, 1) if part == "ffn" else (layer.m, net.t if part == "attention" else 1)
+    width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
     for n in range(inputs):
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
+        draw = drawer(source, Source(c.p, c.seed))
         if part == "attention":
-            x = attention(net, i, ring, w, x, drawer(source, source), n)
+            x = attention(net, i, ring, w, x, draw, n)
+        elif part == "scores":
+            q, k = queries_keys(net, i, ring, w, x, draw)
+            x = [[ring.dot(k[layer.group(h)][y], q[h][j]) for y in net.visible(j)] for h in range(len(q)) for j in range(t)]
+        elif part == "values":
+            x = values(net, i, ring, w, x[0])
         elif part == "ffn":
-            x = feed_forward(net, i, ring, w, x, drawer(source, source), n)
+            x = feed_forward(net, i, ring, w, x, draw, n)
         else:
             for k in range(i, to + 1):
                 x = [affine(ring, w[f"{k}.W"][0], None, token) for token in x]
                 x = [[power(ring, z, net.power) for z in token] for token in x] if k < to else x
         rows += [value[1] for token in x for value in token]
     return rows
+
+
+def values(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> Stream:
+    """Return O_h V_h x for each head, and the sum of all constants where there are any."""
+    heads = range(net.layers[i - 1].heads)
+    found = [affine(ring, w[f"{i}.O"][h], None, affine(ring, w[f"{i}.V"][h], None, x)) for h in heads]
+    constants = []
+    if "v" in net.bias:
+        biases = [[b for (b,) in w[f"{i}.bv"][h]] for h in heads]
+        constants = [affine(ring, w[f"{i}.O"][h], None, biases[h]) for h in heads]
+    if "o" in net.bias:
+        constants.append([b for (b,) in w[f"{i}.bo"][0]])
+    return [*found, [ring.sum(z) for z in zip(*constants, strict=True)]] if constants else found
 
 
 def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motions:
@@ -1656,6 +1909,7 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "value-bias": (value_bias, "group"),
     "value-bias-pair": (value_bias_pair, "group"),
     "push": (push, "after"),
+    "push-value": (push_value, "group"),
     "dead-query": (lambda c, i, head: dead(c, i, "Q bq", head), "head"),
     "dead-key": (lambda c, i, group: dead(c, i, "K bk", group), "group"),
     "symmetric-key": (lambda c, i, group: symmetric(c, i, group, "K bk", "Q bq"), "group"),
@@ -1668,6 +1922,10 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "mlp-scaling": (mlp_scaling, "unit"),
     "mlp-basis": (mlp_basis, ""),
     "mlp-rotation": (mlp_rotation, ""),
+    "ones": (ones, "after"),
+    "centre-basis": (centre_basis, "after"),
+    "unseen": (unseen, "after"),
+    "unread": (unread, "after"),
     "free-mix": (free_mix, "head to"),
     "koszul": (koszul, "head to"),
     "block": (block_kernel, "part inputs"),
@@ -1694,14 +1952,14 @@ def motions(c: Chart, field: Any) -> Motions:
     for key in keys.split():
         value = field[key]
         if key == "after":
-            places = ("input", "attention") if name in ("gain", "shift", "centre") else ("attention", "ffn")
+            places = ("input", "attention") if name in ("gain", "shift", "centre", "centre-basis") else ("attention", "ffn")
             need(value in places, f"{name}: after is neither {places[0]} nor {places[1]}")
         elif key in bounds:
             need(natural(value, key) < bounds[key], f"{name}: there is no {key} {value} in layer {i}")
         elif key == "matrix":
             need(value in ("Q", "K", "V", "U", "G"), f"{name}: unknown matrix")
         elif key == "part":
-            need(value in ("attention", "ffn", "forms"), f"{name}: unknown part")
+            need(isinstance(value, str) and value in PARTS, f"{name}: unknown part")
         elif key == "inputs":
             natural(value, key, MAX_MINOR)
         else:
@@ -2195,12 +2453,6 @@ def check(text: str) -> Verdict:
     lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
     net = parse(spec)
     require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
-    for key, present in (("exponents", has_exponentials(net)), ("radicands", bool(net.norm))):
-        if present and file["lower"] is not None:
-            require(key in file, key, f"{key} are missing")
-        else:
-            require(key not in file, "schema", f"{key} without need")
-
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
         chart_applies(net, 2 if net.rope else 1)
         check_coordinates([net], source, file)
@@ -2237,12 +2489,38 @@ def check_upper(net: Network, source: Source, rule: Any, upper: int) -> int:
     return above
 
 
+def side_conditions(net: Network, file: Mapping[str, Any]) -> None:
+    """Check that there are exactly the side conditions that the lower bound needs."""
+    for key, needed in (("exponents", has_exponentials(net)), ("radicands", bool(net.norm))):
+        require(key in file or not needed, key, f"{key} are missing")
+        require(needed or key not in file, "schema", f"{key} without need")
+
+
+def smaller(net: Network, spec: str, upper: Any) -> Network:
+    """Return the network of lower.spec: one that the reductions pass through before any that only makes larger.
+
+    Each of these computes functions of the network only, so that its dimension is not larger.
+    """
+    wanted = affordable(parse(spec))
+    steps = upper["reductions"] if isinstance(upper, dict) else []
+    for step in steps:
+        if net == wanted or not isinstance(step, dict) or step.get("rule") in ("wider-heads", "wider-values"):
+            break
+        net = reduced(net, step)
+    require(net == wanted, "lower-spec", "the reductions do not pass through lower.spec")
+    return wanted
+
+
 def check_lower(net: Network, source: Source, file: Mapping[str, Any]) -> int:
     """Return the lower bound that the file proves: without one, 0."""
     if file["lower"] is None:
+        require(not {"exponents", "radicands"} & set(file), "schema", "side conditions without need")
         return 0
-    rule = record(file["lower"], "rule tokens inputs rows columns", "lower")
+    rule = record(file["lower"], "rule tokens inputs rows columns", "lower", optional="spec")
     require(rule["rule"] == "minor", "schema", "the rule of lower is not minor")
+    if "spec" in rule:
+        net = smaller(net, words(rule["spec"], "lower.spec"), file["upper"])
+    side_conditions(net, file)
     tokens = natural(rule["tokens"], "tokens")
     require(2 <= tokens <= net.t if drops_tokens(net) and net.t > 2 else tokens == net.t, "minor", "not so few tokens")
     few = net._replace(t=tokens)

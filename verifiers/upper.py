@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import comb
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,20 @@ from ..numerics.point import Point
 from ..numerics.rank import pivots
 from ..numerics.rings import Array, PrimeField
 from .blocks import Block, attention_dimension, blocks
+from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
-from .symmetries import Field, catalogue
+from .symmetries import Field, Null, catalogue, nulls
 from .symmetries import free_scores as free
 
-Symmetry = Field | Block
+Symmetry = Field | Null | Block
 
 
 @dataclass(frozen=True)
 class UpperBound:
     """A proven upper bound `value` and what proves it; `redundancy` splits parameters - value by symmetry or rewrite.
 
-    `frozen` names the tensors that are identities at the point where the fields' span is taken.
+    `frozen` names the tensors that are identities at the point where the fields' span is taken; `narrowed` is the network after
+    the rewrites that only remove parameters: it computes the same functions.
     """
 
     value: int
@@ -34,6 +35,7 @@ class UpperBound:
     reduced: Network
     fields: tuple[Symmetry, ...]
     redundancy: tuple[tuple[str, int], ...]
+    narrowed: Network
     frozen: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -66,8 +68,8 @@ def upper_bound(network: Network, seed: int, ring: PrimeField) -> UpperBound:
     ambient = ambient_dimension(reduced)
     if ambient is not None and ambient < best.value:
         split = (*_rewriting(network, steps), ("ambient space", reduced.parameters - ambient))
-        best = UpperBound(ambient, "ambient", steps, reduced, (), _merged(split))
-    return best
+        best = UpperBound(ambient, "ambient", steps, reduced, (), _merged(split), reduced)
+    return replace(best, narrowed=reduced)
 
 
 def _by_fields(
@@ -77,15 +79,17 @@ def _by_fields(
     frozen = tuple(name for i in layers for name in free.frozen(reduced, reduced.layers[i - 1]))
     fields: list[Symmetry] = [*catalogue(reduced), *free.fields(reduced, layers)]
     vectors = [f.vectors(reduced, point, ring) for f in fields if isinstance(f, Field)]
-    for block in blocks(reduced):
-        spanned = block.vectors(reduced, point, ring, seed)
+    conditional: list[tuple[Symmetry, Array | None]] = []  # they count only where the point is general enough
+    conditional += [(n, n.vectors(reduced, point, ring)) for n in nulls(reduced)]
+    conditional += [(b, b.vectors(reduced, point, ring, seed)) for b in blocks(reduced)]
+    for symmetry, spanned in conditional:
         if spanned is not None:
-            fields.append(block)
+            fields.append(symmetry)
             vectors.append(spanned)
     spans = spans_in_turn(vectors, ring)
     split = _rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]
     used = tuple(f for f, n in zip(fields, spans, strict=True) if n)
-    return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), frozen)
+    return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), reduced, frozen)
 
 
 def _rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:
@@ -123,12 +127,18 @@ def spans_in_turn(vectors: list[Array], ring: PrimeField) -> list[int]:
 def ambient_dimension(network: Network) -> int | None:
     """The dimension of a linear space of functions that contains the network's, where one is known."""
     if network.kind == "mlp":
-        degree = (network.r or 1) ** (network.l - 1)
-        return network.d[-1] * comb(network.d[0] + degree - 1, degree)
-    if network.ffn or network.norm:
+        if network.l > 1:
+            return forms_dimension(network.d, network.r or 1)
+        return network.d[0] * network.d[1]
+    if network.norm:
         return None
-    if network.kind == "softmax" and network.sees_itself_only:  # an affine map of one token, whatever the depth
-        return network.d[-1] * (network.d[0] + bool(set(network.bias) & {"v", "o"}))
-    if network.l > 1:
+    linear = network.kind == "softmax" and network.sees_itself_only
+    if linear and all(f.power == 1 for f in network.ffn or ()):  # the network is an affine map
+        ranks = network.d if not network.skip else network.d[:1]
+        if not network.skip:
+            ranks += tuple(y.dv * y.kv for y in network.layers if y.dv) + tuple(f.hidden for f in network.ffn or ())
+        r, m, n = min(ranks), network.d[0], network.d[-1]
+        return r * (m + n - r) + n * bool(set(network.bias) & set("voud"))
+    if network.l > 1 or network.ffn:
         return None
     return attention_dimension(network, network.layers[0])

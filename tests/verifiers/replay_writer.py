@@ -195,23 +195,21 @@ def radicands(net: Any, p: int, seed: int) -> dict[str, Any]:
     source = R.Source(p, seed)
     count = net.t * sum(2 if layer.h else 1 for layer in net.layers)
 
-    def fails(w: Any, prefix: str) -> Any:
-        point = R.Source(p, seed, prefix)
+    def fails(w: Any, point: Any, n: int) -> Any:
         try:
-            R.forward(net, R.Modular(p), w, point.tokens(net, 0), R.drawer(point, source), 0)
+            R.forward(net, R.Modular(p), w, point.tokens(net, n), R.drawer(point, source), n)
         except R.RootError as error:
             return error.index
         return count
 
-    for K in range(4000):
-        w = R.tensors(net, R.Source(p, seed, f"radicands/{K}/").flat(net))
-        if fails(w, f"radicands/{K}/") == count:
+    home = R.Source(p, seed, "radicands/0/")
+    w = R.tensors(net, home.flat(net))
+    first: dict[int, int] = {}
+    for n in range(20000):
+        first.setdefault(fails(w, home, n), n)
+        if len(first) == count + 1:
             break
-    witnesses = []
-    for j in range(count):
-        k = next((k for k in range(4000) if fails(w, f"radicands/{K}/witness/{k}/") == j), 0)
-        witnesses.append(k)
-    return {"point": K, "witnesses": witnesses}
+    return {"point": [0, first[count]], "witnesses": [first.get(j, 0) for j in range(count)]}
 
 
 def certificate(spec: str, p: int = P, seed: int = 0, ambient: bool | None = None) -> dict[str, Any]:
@@ -259,12 +257,12 @@ def judge(cert: dict[str, Any]) -> Any:
     return R.replay(json.dumps(cert))
 
 
-def radicands_fail(spec: str, K: int) -> bool:
-    """Say whether some radicand has no root at point K."""
+def radicands_fail(spec: str, n: int) -> bool:
+    """Say whether some radicand has no root at input n of the radicands' point."""
     net = R.parse(spec)
-    home, source = R.Source(P, 0, f"radicands/{K}/"), R.Source(P, 0)
+    home, source = R.Source(P, 0, "radicands/0/"), R.Source(P, 0)
     try:
-        R.forward(net, R.Modular(P), R.tensors(net, home.flat(net)), home.tokens(net, 0), R.drawer(home, source), 0)
+        R.forward(net, R.Modular(P), R.tensors(net, home.flat(net)), home.tokens(net, n), R.drawer(home, source), n)
     except R.RootError:
         return True
     return False

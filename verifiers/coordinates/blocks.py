@@ -10,8 +10,8 @@ from ...numerics.evaluate import evaluate, jacobian
 from ...numerics.forward import record
 from ...numerics.network import Ffn, Layer, Network
 from ...numerics.point import Point
-from ...numerics.rank import rank
 from ...numerics.program import Program
+from ...numerics.rank import rank
 from ...numerics.rings import Array, NotInvertible, PrimeField
 from .types import CORE, INPUT, OUTPUT, SetType, Tie
 

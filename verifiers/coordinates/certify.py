@@ -8,8 +8,7 @@ from typing import Any
 from ...numerics.forward import record
 from ...numerics.network import Ffn, Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
-from ..exponents import independent_draws
-from ..index_sets import format_set
+from ..exponents import draws_json, independent_draws
 from ..radicands import radicand_witnesses
 from ..tokens import drops_tokens
 from .blocks import block
@@ -140,7 +139,7 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
             if draws is None:
                 short = f"with {tokens} tokens the exponents could not be shown independent"
                 continue
-            sides["exponents"] = {"draws": format_set(draws)}
+            sides["exponents"] = {"draws": draws_json(draws)}
             if network.norm:
                 radicands = radicand_witnesses(witness, record(witness), seed, ring)
                 if radicands is None:

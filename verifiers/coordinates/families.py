@@ -14,8 +14,7 @@ from ...numerics.forward import record
 from ...numerics.network import Network, NetworkError
 from ...numerics.notation import Family
 from ...numerics.rings import DEFAULT_PRIME, PrimeField
-from ..exponents import independent_draws
-from ..index_sets import format_set
+from ..exponents import draws_json, independent_draws
 from .certify import (
     SPARE_INPUTS,
     NotCovered,
@@ -62,7 +61,7 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
             draws = independent_draws(witness, record(witness), seed, ring)
             if draws is None:
                 continue
-            sides["exponents"] = {"draws": format_set(draws)}
+            sides["exponents"] = {"draws": draws_json(draws)}
         for base in bases(network):
             kinds: dict[SetType, Network] = {}
             for member in members:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ...numerics.network import Network
 from . import attention, feedforward, norm, streams
 from .field import Field, Variable
+from .nulls import Null, nulls
 
-__all__ = ["Field", "Variable", "catalogue"]
+__all__ = ["Field", "Null", "Variable", "catalogue", "nulls"]
 
 
 def catalogue(network: Network) -> Iterator[Field]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...numerics.network import Network
+from ...numerics.rank import kernel
 from ...numerics.rings import Array, PrimeField
 
 _WORD = re.compile(r"(?P<sign>[+-]?)\s*(?:(?P<number>\d+(?:/\d+)?)\s+)?(?P<factors>.*)")
@@ -23,20 +24,33 @@ _WORD = re.compile(r"(?P<sign>[+-]?)\s*(?:(?P<number>\d+(?:/\d+)?)\s+)?(?P<facto
 
 @dataclass(frozen=True)
 class Variable:
-    """The space that e runs through: `kind` gl, diagonal, unit, antisymmetric, planes, scalar or free, with its shape.
+    """The space that e runs through: `kind` gl, diagonal, unit, antisymmetric, planes, scalar, ones or free, with its shape.
 
-    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices.
+    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices; ones: multiples of the all-ones matrix; null: the vectors that all matrices `of` annihilate, if those have
+    together full row rank at the point.
     """
 
     kind: str
     shape: tuple[int, int]
     unit: int = 0
+    of: tuple[str, ...] = ()
+
+    def at(self, point: Mapping[str, Array], ring: PrimeField) -> Array:
+        """A basis at a point: residues (dimension, *shape)."""
+        if self.kind != "null":
+            return ring.lift(self.basis())
+        rows = np.concatenate([matrix(name, point) for name in self.of])
+        found = kernel(ring.lift(rows), ring)
+        full = len(found) == self.shape[0] - len(rows)
+        return found[:, :, None] if full else np.zeros((0, *self.shape))
 
     def basis(self) -> Array:
         """A basis, int64 of shape (dimension, *shape)."""
         n, m = self.shape
         if self.kind in ("gl", "free"):
             return np.eye(n * m, dtype=np.int64).reshape(n * m, n, m)
+        if self.kind == "ones":
+            return np.ones((1, n, m), dtype=np.int64)
         if self.kind == "scalar":
             return np.ones((1, 1, 1), dtype=np.int64)
         if self.kind == "antisymmetric":
@@ -89,7 +103,7 @@ class Field:
 
     def vectors(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> Array:
         """The field at a point for each basis element of its variable: residues (dimension, parameters)."""
-        basis = ring.lift(self.variable.basis())
+        basis = self.variable.at(point, ring)
         moved = {name: ring.lift(np.zeros((len(basis), *shape), dtype=int)) for name, shape in network.parameter_shapes()}
         for target, text in self.motion.items():
             name, part = _slice(target)

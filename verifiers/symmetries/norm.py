@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...numerics.network import Layer, Network
 from .field import Field, Variable
+from .streams import absorbing
 
 
 def fields(network: Network, layer: Layer) -> Iterator[Field]:
@@ -44,18 +45,23 @@ def _site(
     yield Field("gain", i, Variable("diagonal", (width, width)), motion, {"after": after})
     if network.norm != "layer":
         return
-    key_needs_none = network.kind == "softmax" and not network.rotates
-    free_of_bias = {"K"} if key_needs_none else set()
-    if all(bias or short in free_of_bias for short, _, bias, _ in named):
-        motion = {shift: "e"} | {bias: f"-{m} e" for _, m, bias, _ in named if bias}
-        yield Field("shift", i, Variable("free", (width, 1)), motion, {"after": after})
+    cofactor = f"cofactor({gain})'"  # w^T (g z) = 0: W (1 + u w^T) reads the same but for the shift
+    motion = {m: f"{m} e {cofactor}" for _, m, _, _ in named} | {shift: f"-e {cofactor} {shift}"}
+    yield Field("centre-basis", i, Variable("free", (width, 1)), motion, {"after": after})
+    shifted: dict[str, str] = {shift: "e"}
+    complete = True
+    for short, m, _, part in named:
+        found = absorbing(network, layer, short, part, f"{m} e")
+        complete = complete and found is not None
+        for target, word in (found or {}).items():
+            shifted[target] = f"{shifted[target]}; {word}" if target in shifted else word
+    if complete:
+        yield Field("shift", i, Variable("free", (width, 1)), shifted, {"after": after})
     shapes = dict(network.parameter_shapes())
-    for short, m, bias, s in named:
-        if not bias and short not in free_of_bias:
+    for short, m, _, part in named:
+        found = absorbing(network, layer, short, part, f"e {cofactor} {shift}")
+        if found is None:
             continue
-        rows = shapes[f"{i}.{short}"][-2]
-        motion = {m: f"e cofactor({gain})'"}
-        if bias:
-            motion[bias] = f"-e cofactor({gain})' {shift}"
-        index = {"after": after, "matrix": short, **({"slice": int(s[1:-1])} if s else {})}
-        yield Field("centre", i, Variable("free", (rows, 1)), motion, index)
+        variable = Variable("free", (shapes[f"{i}.{short}"][-2], 1))
+        index = {"after": after, "matrix": short, **({"slice": int(part[1:-1])} if part else {})}
+        yield Field("centre", i, variable, {m: f"e {cofactor}"} | found, index)

@@ -12,24 +12,25 @@ def fields(network: Network, layer: Layer) -> Iterator[Field]:
     """Fields of the streams that layer i writes (after attention and, with ffn, after ffn), and of its softmax biases."""
     if network.kind == "softmax":
         yield from _softmax_biases(network, layer)
+    if network.norm == "layer":
+        for after in ("attention", "ffn") if layer.ffn else ("attention",):
+            yield from _ones(network, layer, after)
     if network.norm:
         return
     for after in ("attention", "ffn") if layer.ffn else ("attention",):
-        consumers = _consumers(network, layer, after)
+        consumers = consumers_of(network, layer, after)
         if not consumers:
             continue
         if not network.skip:
             yield _hidden_basis(network, layer, after, consumers)
-        pushed = _push(network, layer, after, consumers)
-        if pushed:
-            yield pushed
+        yield from _push(network, layer, after, consumers)
 
 
 def _has(network: Network, name: str) -> bool:
     return any(name == found for found, _ in network.parameter_shapes())
 
 
-def _consumers(network: Network, layer: Layer, after: str) -> list[tuple[str, str, int]]:
+def consumers_of(network: Network, layer: Layer, after: str) -> list[tuple[str, str, int]]:
     """(matrix, its bias, slices) of all that read the stream."""
     i = layer.index
     if after == "attention" and layer.ffn:
@@ -40,53 +41,110 @@ def _consumers(network: Network, layer: Layer, after: str) -> list[tuple[str, st
     return [(f"{i + 1}.Q", f"{i + 1}.bq", y.heads), (f"{i + 1}.K", f"{i + 1}.bk", y.kv), (f"{i + 1}.V", f"{i + 1}.bv", y.kv)]
 
 
-def _slices(name: str, count: int) -> list[str]:
+def slices(name: str, count: int) -> list[str]:
+    """The names of the slices of a tensor: itself without any."""
     return [f"{name}[{s}]" for s in range(count)] if count else [name]
 
 
-def _producers(network: Network, layer: Layer, after: str) -> list[str]:
+def producers_of(network: Network, layer: Layer, after: str) -> list[str]:
+    """The tensors, or slices, whose columns make the stream."""
     i = layer.index
     if after == "ffn":
         made = [f"{i}.D", f"{i}.bd"]
     elif layer.dv is None:
-        made = [*_slices(f"{i}.V", layer.kv), *_slices(f"{i}.bv", layer.kv), f"{i}.bo"]
+        made = [*slices(f"{i}.V", layer.kv), *slices(f"{i}.bv", layer.kv), f"{i}.bo"]
     else:
-        made = [*_slices(f"{i}.O", layer.heads), f"{i}.bo"]
+        made = [*slices(f"{i}.O", layer.heads), f"{i}.bo"]
     return [m for m in made if _has(network, m.partition("[")[0])]
 
 
 def _hidden_basis(network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]]) -> Field:
-    motion = {m: f"e {m}" for m in _producers(network, layer, after)}
+    motion = {m: f"e {m}" for m in producers_of(network, layer, after)}
     for name, _, count in consumers:
-        motion |= {m: f"-{m} e" for m in _slices(name, count)}
+        motion |= {m: f"-{m} e" for m in slices(name, count)}
     return Field("hidden-basis", layer.index, Variable("gl", (layer.n, layer.n)), motion, {"after": after})
 
 
-def _push(network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]]) -> Field | None:
+def _ones(network: Network, layer: Layer, after: str) -> Iterator[Field]:
+    """A multiple of the all-ones vector is not seen by LayerNorm: it goes from one bias to the next of the stream."""
+    source = _constant(network, layer, after)
+    if after == "attention" and layer.ffn:
+        target = _constant(network, layer, "ffn")
+    else:
+        target = _constant(network, network.layers[layer.index], "attention") if layer.index < network.l else None
+    if source and target:
+        motion = {source[0]: source[1], target[0]: f"-{target[1]}"}
+        yield Field("ones", layer.index, Variable("ones", (layer.n, 1)), motion, {"after": after})
+
+
+def _constant(network: Network, layer: Layer, after: str) -> tuple[str, str] | None:
+    """The bias that adds a constant to the stream, and its motion for the constant e."""
     i = layer.index
     if after == "ffn":
-        source = (f"{i}.bd", "e")
+        found = (f"{i}.bd", "e")
     elif "o" in network.bias:
-        source = (f"{i}.bo", "e")
+        found = (f"{i}.bo", "e")
+    elif network.kind == "softmax" and layer.dv is None:
+        found = (f"{i}.bv[0]", f"1/{layer.per_group} e")
     else:
-        source = (f"{i}.bv[0]", f"1/{layer.per_group} e")
-        if network.kind != "softmax" or layer.dv is not None:
-            return None
-    if not _has(network, source[0].partition("[")[0]):
         return None
-    motion = {source[0]: source[1]}
-    for name, bias, count in consumers:
-        if _has(network, bias):
-            pairs = zip(_slices(bias, count), _slices(name, count), strict=True)
-            motion |= {b: f"-{m} e" for b, m in pairs}
-        elif not (name.endswith(".K") and network.kind == "softmax" and not network.rotates):
+    return found if _has(network, found[0].partition("[")[0]) else None
+
+
+def absorbing(network: Network, layer: Layer, short: str, part: str, word: str) -> dict[str, str] | None:
+    """The motions that undo a constant `word` added to what the matrix `short` (its slice `part`, as [0]) makes; None: nothing does."""
+    i, bias = layer.index, f"{layer.index}.b{short.lower()}"
+    if _has(network, bias):
+        return {f"{bias}{part}": f"-{word}"}
+    if network.kind != "softmax":
+        return None
+    if short == "K" and not network.rotates:
+        return {}
+    if short == "V" and "o" in network.bias:  # the weights sum to one
+        if layer.dv is None:
+            return {f"{i}.bo": f"-{layer.per_group} {word}"}
+        return {f"{i}.bo": "; ".join(f"-{i}.O[{h}] {word}" for h in layer.heads_of(int(part[1:-1])))}
+    return None
+
+
+def _push(network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]]) -> Iterator[Field]:
+    """A constant of the stream is absorbed by what reads it; with skip the next block takes it out again."""
+    i = layer.index
+    source = _constant(network, layer, after)
+    if source is not None:
+        motion = {source[0]: source[1]}
+        unabsorbed = _absorb(network, layer, after, consumers, "e", motion)
+        if unabsorbed is not None:
+            variable = Variable("null", (layer.n, 1), of=tuple(unabsorbed)) if unabsorbed else Variable("free", (layer.n, 1))
+            yield Field("push", i, variable, motion, {"after": after})
+    elif network.kind == "softmax" and after == "attention" and "v" in network.bias and layer.dv:
+        for g in range(layer.kv):
+            motion = {f"{i}.bv[{g}]": "e"}
+            left = [_absorb(network, layer, after, consumers, f"{i}.O[{h}] e", motion) for h in layer.heads_of(g)]
+            if all(unabsorbed == [] for unabsorbed in left):
+                yield Field("push-value", i, Variable("free", (layer.dv, 1)), motion, {"group": g})
+
+
+def _absorb(
+    network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]], constant: str, motion: dict[str, str]
+) -> list[str] | None:
+    """Add to the motion what absorbs the constant; the consumers that nothing helps, or None where skip lets it through."""
+    inner = after == "attention" and layer.ffn is not None
+    reader = layer if inner else network.layers[layer.index]
+    unabsorbed = []
+    for name, _, count in consumers:
+        for m in slices(name, count):
+            found = absorbing(network, reader, name.partition(".")[2], m[len(name) :], f"{m} {constant}")
+            if found is None:
+                unabsorbed.append(m)
+            for target, word in (found or {}).items():
+                motion[target] = f"{motion[target]}; {word}" if target in motion else word
+    if network.skip:
+        leaving = f"{reader.index}.{'bd' if inner else 'bo'}"
+        if not _has(network, leaving):
             return None
-    if network.skip:  # the stream carries the constant on: the next block takes it out again
-        exit_bias = f"{i}.bd" if after == "attention" and layer.ffn else f"{i + 1}.bo"
-        if not _has(network, exit_bias):
-            return None
-        motion[exit_bias] = "-e"
-    return Field("push", i, Variable("free", (layer.n, 1)), motion, {"after": after})
+        motion[leaving] = f"{motion[leaving]}; -{constant}" if leaving in motion else f"-{constant}"
+    return unabsorbed
 
 
 def _softmax_biases(network: Network, layer: Layer) -> Iterator[Field]:
