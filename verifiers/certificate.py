@@ -16,8 +16,9 @@ from .cost import prefers_coordinates
 from .exponents import draws_json, exponent_count, independent_draws
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
+from .reductions import reduce
 from .tokens import token_counts
-from .upper import UpperBound, upper_bound
+from .upper import UpperBound, rewriting, upper_bound
 
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
@@ -70,7 +71,9 @@ def _by_coordinates(network: Network, seed: int) -> Proof | None:
     except NotCovered:
         return None
     bounds = certificate["claim"]
-    return Proof(network, bounds["lower"], bounds["upper"], chart_redundancy(network), certificate)
+    steps, narrowed = reduce(network)
+    split = (*rewriting(network, steps), *chart_redundancy(narrowed))
+    return Proof(network, bounds["lower"], bounds["upper"], tuple(split), certificate)
 
 
 def _late(deadline: float | None) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..numerics.network import Network
 from .coordinates.certify import block_columns, token_choices, uncovered
+from .reductions import reduce
 from .tokens import token_counts
 
 SECONDS_PER_PRODUCT = 1.2e-9  # measured with `ci/bench` on two cores: modular matrix products, everything included
@@ -25,8 +26,10 @@ class Cost:
 
 def prefers_coordinates(network: Network) -> bool:
     """Whether a coordinate certificate is tried first: for networks whose direct proof takes long."""
-    covered = uncovered(network) is None and bool(token_choices(network))
-    return covered and network.parameters > DIRECT_PARAMETERS
+    if network.parameters <= DIRECT_PARAMETERS:
+        return False
+    _, narrowed = reduce(network)
+    return uncovered(narrowed) is None and bool(token_choices(narrowed))
 
 
 def predict(network: Network) -> Cost:

@@ -2026,7 +2026,8 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     """Check that the dimension of each network, all members of one family, is the number of free entries of its chart."""
     lower, upper = record(file["lower"], "rule tokens base spare", "lower"), file["upper"]
     require(lower["rule"] == "coordinates", "schema", "the rule of lower is not coordinates")
-    require(record(upper, "rule", "upper")["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
+    upper = record(upper, "rule", "upper", optional="reductions spec")
+    require(upper["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
     net = nets[0]
     base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
@@ -2133,6 +2134,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     """Check that all members that meet the conditions, with names at least `least`, have the dimension that a polynomial gives."""
     claim = record(file["claim"], "dimension least", "claim")
     least, family = natural(claim["least"], "least", 64), read_family(spec)
+    record(file["upper"], "rule", "upper")
     require(least >= 1, "claim", "sizes are at least 1")
     bounds, members, count = family_bounds(family, least), [], 1
     for bound in bounds.values():
@@ -2454,6 +2456,12 @@ def check(text: str) -> Verdict:
     net = parse(spec)
     require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
+        rule = record(file["upper"], "rule reductions spec", "upper")
+        for step in array(rule["reductions"], "reductions", 8 * MAX_LAYERS):
+            exact = not isinstance(step, dict) or step.get("rule") not in ("wider-heads", "wider-values")
+            require(exact, "reduction", "the chart is one of a network with the same functions")
+            net = reduced(net, step)
+        require(net == parse(words(rule["spec"], "upper.spec")), "reduction", "the reductions do not lead to upper.spec")
         chart_applies(net, 2 if net.rope else 1)
         check_coordinates([net], source, file)
         below = above = chart_size(net)

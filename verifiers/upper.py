@@ -67,7 +67,7 @@ def upper_bound(network: Network, seed: int, ring: PrimeField) -> UpperBound:
     best = min(found, key=lambda bound: bound.value)
     ambient = ambient_dimension(reduced)
     if ambient is not None and ambient < best.value:
-        split = (*_rewriting(network, steps), ("ambient space", reduced.parameters - ambient))
+        split = (*rewriting(network, steps), ("ambient space", reduced.parameters - ambient))
         best = UpperBound(ambient, "ambient", steps, reduced, (), _merged(split), reduced)
     return replace(best, narrowed=reduced)
 
@@ -87,12 +87,13 @@ def _by_fields(
             fields.append(symmetry)
             vectors.append(spanned)
     spans = spans_in_turn(vectors, ring)
-    split = _rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]
+    split = rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]
     used = tuple(f for f, n in zip(fields, spans, strict=True) if n)
     return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), reduced, frozen)
 
 
-def _rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:
+def rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:
+    """How many parameters each rewrite in turn removes."""
     split = []
     for step in steps:
         after = step.apply(network)

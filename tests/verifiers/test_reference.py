@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-
 from neuromanifold.numerics.notation import parse
 from neuromanifold.verifiers import replay
 from neuromanifold.verifiers.certificate import dumps, prove_bounds

@@ -10,6 +10,7 @@ from ...numerics.network import Ffn, Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
 from ..exponents import draws_json, independent_draws
 from ..radicands import radicand_witnesses
+from ..reductions import reduce
 from ..tokens import drops_tokens
 from .blocks import block
 from .types import SetType, block_width, core_width, set_types, unit_size
@@ -121,11 +122,13 @@ def block_columns(network: Network) -> int:
 
 
 def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
-    """A certificate that proves dimension = `chart_size(network)`.
+    """A certificate that proves dimension = `chart_size` of the network left after all rewrites that keep its functions.
 
     Its cost depends on the depth, on the heads of a group and on how many types there are, not on the sizes. Raises
     `NotCovered` where a condition fails or a block falls short of full column rank.
     """
+    asked = network
+    steps, network = reduce(asked)
     reason = uncovered(network)
     if reason:
         raise NotCovered(reason)
@@ -149,12 +152,12 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
             failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
             if failed is None:
                 return {
-                    "format": "neuromanifold-certificate", "version": 1, "spec": str(network),
+                    "format": "neuromanifold-certificate", "version": 1, "spec": str(asked),
                     "claim": {"lower": chart_size(network), "upper": chart_size(network)},
                     "prime": ring.p, "seed": seed,
                     "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
                     **sides,
-                    "upper": {"rule": "chart"},
+                    "upper": {"rule": "chart", "reductions": [s.to_json() for s in steps], "spec": str(network)},
                     "holes": [],
                 }  # fmt: skip
             short = failed
