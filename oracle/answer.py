@@ -55,6 +55,19 @@ class Answer:
         """Upper minus lower bound: the number of missing fields or equations."""
         return self.upper - self.lower
 
+    def known(self, require: str) -> tuple[int, int]:
+        """The interval in which the dimension is known to lie, as far as labels up to `require` count: proven bounds, or one value."""
+        strong = self.label is not None and LABELS.index(self.label) <= LABELS.index(require)
+        return (self.dimension, self.dimension) if self.dimension is not None and strong else (self.lower, self.upper)
+
+    @property
+    def certified(self) -> str:
+        """What is known, in words: `dimension = 17 (proven)`, or the proven interval with the weaker value beside it."""
+        if self.label == "proven":
+            return f"dimension = {self.dimension} (proven)"
+        text = f"{self.lower} <= dimension <= {self.upper} (proven)"
+        return text if self.label is None else f"{text}, {self.dimension} by {self.label}"
+
     def to_json(self) -> dict[str, Any]:
         """The object of `dimension --json`; the certificate is not part of it."""
         return {

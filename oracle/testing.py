@@ -1,12 +1,12 @@
 """For other people's test suites: assertions about dimensions, and the conformance check of a forward pass.
 
-    from neuromanifold.oracle.testing import assert_dimension, check_model
+from neuromanifold.oracle.testing import assert_dimension, check_model
 
-    def test_redundancy():
-        assert_dimension("lightning d=3,3 a=2 t=2", 16)
+def test_redundancy():
+    assert_dimension("lightning d=3,3 a=2 t=2", 16)
 
-    def test_my_attention():
-        check_model(my_attention.forward, "softmax d=4,4 a=2 t=3 heads=2 dv=2 skip causal")
+def test_my_attention():
+    check_model(my_attention.forward, "softmax d=4,4 a=2 t=3 heads=2 dv=2 skip causal")
 """
 
 from __future__ import annotations
@@ -44,19 +44,18 @@ def assert_dimension(
     """
     __tracebackhide__ = True  # pytest shows the caller's line
     from .answer import LABELS
-    from .gate.verdict import certified_text, known
 
     if require not in LABELS or isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(f"value={value!r}, require={require!r}: an integer, and one of {', '.join(LABELS)}")
     answer = (ask or _oracle)(str(network))
-    low, high = known(answer, require)
+    low, high = answer.known(require)
     if low == high == value:
         return answer
     verdict = "refuted" if not low <= value <= high else f"undecided at the required label {require!r}"
     lines = [
         f"{answer.spec}: the claimed dimension is {verdict}",
         f"  claimed:   {value}",
-        f"  certified: {certified_text(answer)}",
+        f"  certified: {answer.certified}",
         f"  label:     {answer.label} (required: {require})",
         f"  gap:       {answer.gap}",
         f'  reproduce: neuromanifold dimension "{answer.spec}" --require {require}',

@@ -79,7 +79,9 @@ def examine(
         raise ValueError(f"framework={framework!r}, tokens={tokens!r}, require={require!r}: {', '.join(FRAMEWORKS)}; "
                          f"columns or rows; {', '.join(LABELS)}")  # fmt: skip
     if network.parameters > MAX_PARAMETERS:
-        raise ValueError(f"{network} has {network.parameters} parameters, more than {MAX_PARAMETERS}: check a smaller one")
+        raise ValueError(
+            f"{network} has {network.parameters} parameters, more than {MAX_PARAMETERS}: check a smaller one"
+        )
     return _Examination(fn, network, ask, adapter, constants, framework, tokens, tolerance, require, seed).run()
 
 
@@ -117,14 +119,20 @@ class _Examination:
         epsilon = float(np.finfo(outputs.dtype).eps)
         self.tolerance = self.tolerance or ERROR_FACTOR * self.network.l * epsilon
         if self.tolerance > 0.02:
-            yield Failure("outputs", "", f"{outputs.dtype} is too coarse to tell right from wrong: use float32 or float64", True)
+            yield Failure(
+                "outputs", "", f"{outputs.dtype} is too coarse to tell right from wrong: use float32 or float64", True
+            )
             return
         expected = reference(self.network, self.params, self.constants, self.X)
         outputs = outputs.astype(np.float64)
         if same(expected, outputs, self.tolerance):
             return
         worst = float(np.nanmax(np.abs(expected - outputs))) if np.isfinite(outputs).any() else math.nan
-        off = f"outputs differ from the reference by {worst:.2g}" if np.isfinite(outputs).all() else "outputs are not finite"
+        off = (
+            f"outputs differ from the reference by {worst:.2g}"
+            if np.isfinite(outputs).all()
+            else "outputs are not finite"
+        )
         named = recognise(self.network, self.params, self.constants, self.X, outputs, self.tolerance)
         if not named:
             yield Failure("outputs", "", f"{off}; no typical fault explains them; {self._suspects()}")
@@ -146,7 +154,11 @@ class _Examination:
                     kind = "head" if short in ("Q", "O", "bq") else "group"
                     where = "" if head is None or len(value) == 1 else f" of {kind} {head}"
                     found.append(f"layer {index}, {short}{where}")
-        return f"the difference vanishes without {' or without '.join(found)}" if found else "no single parameter is responsible"
+        return (
+            f"the difference vanishes without {' or without '.join(found)}"
+            if found
+            else "no single parameter is responsible"
+        )
 
     def _symmetries(self, outputs: Array) -> Iterator[Failure]:
         slack = 10 * self.tolerance + 1e-8
@@ -182,18 +194,23 @@ class _Examination:
             if seen.rank is not None and seen.rank == self.answer.dimension:
                 break
         self.rank = seen.rank
-        yield from self._rank(seen, [name for name, block in blocks.items() if not np.abs(block).max(initial=0.0) > DEAD])
+        yield from self._rank(
+            seen, [name for name, block in blocks.items() if not np.abs(block).max(initial=0.0) > DEAD]
+        )
 
     def _rank(self, seen: Spectrum, dead: list[str]) -> Iterator[Failure]:
         answer = self.answer
-        if answer is None or answer.label is None or LABELS.index(answer.label) > LABELS.index(self.require):
-            yield Failure("rank", "", f"the dimension is not certified at {self.require}: {answer}", True)
+        if answer is None:
+            return
+        low, high = answer.known(self.require)
+        if low < high:
+            yield Failure("rank", "", f"the dimension is not known at label {self.require}: {answer.certified}", True)
         elif seen.rank is None:
             message = f"singular values show no gap ({seen.kept:.1e}, then {seen.dropped:.1e}): check a smaller network"
             yield Failure("rank", "", message, True)
-        elif seen.rank != answer.dimension:
+        elif seen.rank != low:
             names = " or ".join(f"layer {name.split('.')[0]}, parameter {name.split('.')[1]}" for name in dead)
-            message = f"the Jacobian has numerical rank {seen.rank}, the certified dimension is {answer.dimension}"
+            message = f"the Jacobian has numerical rank {seen.rank}, the dimension is {low} ({answer.label})"
             yield Failure("rank", f"no gradient reaches {names}" if dead else "", message)
 
 
@@ -237,7 +254,10 @@ def real_constants(network: Network, given: Mapping[str, Any]) -> dict[str, Arra
     if unknown:
         raise ValueError(f"constants are angles (rope) and slopes (alibi), not {', '.join(sorted(unknown))}")
     a, heads = max(network.a, default=0), max(network.heads, default=0)
-    usual = {"angles": 10_000.0 ** (-2 * np.arange(a // 2) / max(a, 1)), "slopes": 2.0 ** (-8 * np.arange(1, heads + 1) / max(heads, 1))}
+    usual = {
+        "angles": 10_000.0 ** (-2 * np.arange(a // 2) / max(a, 1)),
+        "slopes": 2.0 ** (-8 * np.arange(1, heads + 1) / max(heads, 1)),
+    }
     made = {}
     for name, value in usual.items():
         made[name] = np.asarray(given.get(name, value), dtype=np.float64)

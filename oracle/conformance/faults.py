@@ -48,19 +48,21 @@ def recognise(
     A fault is named only where the wrong pass gives these outputs within `tolerance` and the right one does not: so a name
     is a statement about outputs at these inputs, not about the code.
     """
-    found: list[Named] = []
-    explained: set[str] = set()
-    for count, candidate in enumerate(_candidates(network)):
-        if count >= MAX_RUNS:
-            break
-        if candidate.fault.name in explained:
-            continue
-        wrong = run(network, params, constants, X, candidate.deviation)
-        if same(wrong, outputs, tolerance):
-            blind = not np.isfinite(outputs).any()  # nan at one place has reached every output: other places fit as well
-            found.append(replace(candidate, place="layer and head hidden by nan") if blind else candidate)
-            explained.add(candidate.fault.name)
-    return found
+    count = 0
+    for scope in _scopes(network):
+        found: dict[str, Named] = {}
+        for candidate in _at(network, *scope):
+            count += 1
+            if candidate.fault.name in found:
+                continue
+            if same(run(network, params, constants, X, candidate.deviation), outputs, tolerance):
+                blind = not np.isfinite(outputs).any()  # nan at one place has reached every output: others fit as well
+                found[candidate.fault.name] = (
+                    replace(candidate, place="layer and head hidden by nan") if blind else candidate
+                )
+        if found or count > MAX_RUNS:
+            return list(found.values())
+    return []
 
 
 def same(x: Array, y: Array, tolerance: float) -> bool:
@@ -72,15 +74,13 @@ def same(x: Array, y: Array, tolerance: float) -> bool:
     return float(np.abs(x[finite] - y[finite]).max(initial=0.0)) <= tolerance * scale
 
 
-def _candidates(network: Network) -> Iterator[Named]:
-    """Every fault in all heads of all layers, then in all heads of one layer, then in one head of one layer, then of all layers."""
-    everywhere = [None] if network.l > 1 else []
+def _scopes(network: Network) -> Iterator[tuple[int | None, int | None]]:
+    """Layer and head (None: all): all of them, all heads of one layer, one head of one layer, one head of all layers."""
+    everywhere: list[int | None] = [None] if network.l > 1 else []
     each: list[int | None] = [y.index for y in network.layers]
-    for at in [*everywhere, *each]:
-        yield from _at(network, at, None)
+    yield from ((at, None) for at in [*everywhere, *each])
     for at in [*each, *everywhere]:
-        for head in range(max((y.heads for y in network.layers), default=0)):
-            yield from _at(network, at, head)
+        yield from ((at, head) for head in range(max((y.heads for y in network.layers), default=0)))
 
 
 def _at(network: Network, at: int | None, head: int | None) -> Iterator[Named]:
@@ -93,9 +93,15 @@ def _at(network: Network, at: int | None, head: int | None) -> Iterator[Named]:
     for fault in CATALOGUE:
         if not all(fault.applies(network, y) for y in layers) or (head is not None and not fault.per_head):
             continue
-        where = place if not fault.per_head or heads == 1 else f"{place}, {'every head' if head is None else f'head {head}'}"
+        where = (
+            place
+            if not fault.per_head or heads == 1
+            else f"{place}, {'every head' if head is None else f'head {head}'}"
+        )
         chosen = None if at is None else frozenset({at})
-        yield Named(fault, Deviation(fault.step, fault.change, chosen, None if head is None else frozenset({head})), where)
+        yield Named(
+            fault, Deviation(fault.step, fault.change, chosen, None if head is None else frozenset({head})), where
+        )
 
 
 def _softmax(network: Network, layer: Layer) -> bool:

@@ -27,7 +27,7 @@ def jacobian(model: Model, params: Mapping[str, Array], X: Array) -> tuple[dict[
     Raises `ModelError` where the model does, `TypeError` where it cannot be differentiated.
     """
     if model.framework != "numpy":
-        pieces = [(_jax if model.framework == "jax" else _torch)(model, params, x) for x in X]
+        pieces = (_jax if model.framework == "jax" else _torch)(model, params, X)
         return {name: np.concatenate([p[name] for p in pieces]) for name in params}, "autograd"
     exact = _by_entry(lambda name, index: _complex_step(model, params, X[:1], name, index), params)
     rough = _by_entry(lambda name, index: _difference(model, params, X[:1], name, index), params)
@@ -46,8 +46,8 @@ def _by_entry(
 ) -> dict[str, Array] | None:
     found = {}
     for name, value in params.items():
-        columns = [column(name, index) for index in np.ndindex(value.shape)]
-        if any(c is None for c in columns):
+        columns = [c for index in np.ndindex(value.shape) if (c := column(name, index)) is not None]
+        if len(columns) < value.size:
             return None
         found[name] = np.stack(columns, axis=1)
     return found
@@ -85,24 +85,32 @@ def _difference(model: Model, params: Mapping[str, Array], X: Array, name: str, 
     return result
 
 
-def _jax(model: Model, params: Mapping[str, Array], x: Array) -> dict[str, Array]:
+def _jax(model: Model, params: Mapping[str, Array], X: Array) -> list[dict[str, Array]]:
     import jax
     import jax.numpy as jnp
 
     with jax.enable_x64(True):
-        x = jnp.asarray(x)
-        blocks = jax.jacrev(lambda p: model.call(p, x))({k: jnp.asarray(v) for k, v in params.items()})
-        return {name: _rows(blocks[name], value.size, model) for name, value in params.items()}
+        blocks_at = jax.jit(jax.jacrev(model.call))
+        given = {k: jnp.asarray(v) for k, v in params.items()}
+        found = [blocks_at(given, jnp.asarray(x)) for x in X]
+        return [{name: _rows(blocks[name], value.size, model) for name, value in params.items()} for blocks in found]
 
 
-def _torch(model: Model, params: Mapping[str, Array], x: Array) -> dict[str, Array]:
+def _torch(model: Model, params: Mapping[str, Array], X: Array) -> list[dict[str, Array]]:
     import torch
 
     names = list(params)
     tensors = tuple(torch.tensor(params[n], dtype=torch.float64) for n in names)
-    given = torch.tensor(x, dtype=torch.float64)
-    blocks = torch.autograd.functional.jacobian(lambda *p: model.call(dict(zip(names, p, strict=True)), given), tensors)
-    return {n: _rows(b.detach().cpu(), params[n].size, model) for n, b in zip(names, blocks, strict=True)}
+    found = []
+    for x in X:
+        given = torch.tensor(x, dtype=torch.float64)
+
+        def outputs(*values: Any, given: Any = given) -> Any:
+            return model.call(dict(zip(names, values, strict=True)), given)
+
+        blocks = torch.autograd.functional.jacobian(outputs, tensors)
+        found.append({n: _rows(b.detach().cpu(), params[n].size, model) for n, b in zip(names, blocks, strict=True)})
+    return found
 
 
 def _rows(block: Any, entries: int, model: Model) -> Array:

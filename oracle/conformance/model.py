@@ -97,7 +97,8 @@ class Model:
             return contextlib.nullcontext()
         import jax
 
-        return jax.enable_x64(True)
+        wide: contextlib.AbstractContextManager[Any] = jax.enable_x64(True)
+        return wide
 
 
 def detected(model: Model, params: Params, X: Array) -> Model:

@@ -36,7 +36,8 @@ class Place:
         if found is None or self.head is None:
             return found
         h = self.head if head is None else head
-        return found[h if name in ("Q", "O", "bq") else self.layer.group_of(h)]
+        part: Array = found[h if name in ("Q", "O", "bq") else self.layer.group_of(h)]
+        return part
 
 
 Change = Callable[[Any, Place], Any]
@@ -106,7 +107,8 @@ def _head(
     P = softmax(S, sees, axis=-2) if network.kind == "softmax" else np.where(sees, S, 0)
     P = done("weights", layer, h, P, scores=S, sees=sees)
     y = done("mixed", layer, h, v @ P, values=v, weights=P)
-    return y if m["O"] is None else m["O"] @ y
+    out: Array = y if m["O"] is None else m["O"] @ y
+    return out
 
 
 def softmax(S: Array, sees: Array, axis: int) -> Array:
@@ -136,7 +138,8 @@ def _normalised(network: Network, layer: Layer, params: Params, x: Array, site: 
         return x
     if network.norm == "layer":
         x = x - x.mean(axis=-2, keepdims=True)
-    y = params[f"{layer.index}.g{site}"][:, None] * x / np.sqrt((x**2).mean(axis=-2, keepdims=True) + EPSILON[0] / EPSILON[1])
+    size = np.sqrt((x**2).mean(axis=-2, keepdims=True) + EPSILON[0] / EPSILON[1])
+    y: Array = params[f"{layer.index}.g{site}"][:, None] * x / size
     return y + params[f"{layer.index}.s{site}"][:, None] if network.norm == "layer" else y
 
 

@@ -40,13 +40,17 @@ class Moved:
 
 
 def moved(network: Network, params: Mapping[str, Array], seed: int) -> Iterator[Moved]:
-    """The parameters moved along each symmetry of the network: a random direction of each field, and each exchange of two heads.
+    """The parameters moved along each symmetry: a random direction of each field, and each exchange of two groups of heads.
 
-    The flow of a field is integrated by 40 Runge-Kutta steps over time 0.2, with an error near 1e-10.
+    The flow of a field is integrated by 40 Runge-Kutta steps over time 0.2, with an error near 1e-10. Fields along a null
+    space, which are taken mod p, are left out.
     """
     for number, field in enumerate(catalogue(network)):
-        yield Moved(field.name, _place(field), tuple(field.motion), flow(network, field, params, uniform(seed, f"symmetry/{number}", (len(field.variable.basis()),))))
-    for layer in network.layers:
+        if field.variable.kind == "null" or not len(field.variable.basis()):
+            continue
+        direction = uniform(seed, f"symmetry/{number}", (len(field.variable.basis()),))
+        yield Moved(field.name, _place(field), tuple(field.motion), flow(network, field, params, direction))
+    for layer in () if network.alibi else network.layers:  # with alibi each head has its own slope
         for group in range(layer.kv - 1):
             yield exchanged(network, params, layer.index, group, group + 1)
 

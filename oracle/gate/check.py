@@ -68,9 +68,9 @@ def run_check(
 
         stdout.write(json_text(report) + "\n")
     else:
-        from .github import annotations
+        from .github import workflow_commands
 
-        stdout.write("".join(line + "\n" for line in annotations(report)))
+        stdout.write("".join(line + "\n" for line in workflow_commands(report)))
     return report.exit_code
 
 

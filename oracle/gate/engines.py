@@ -54,7 +54,9 @@ def _proved(statement: Statement, value: int | str, instance: Instance, require:
     known = [claim.id for claim in catalogue.catalogue()]
     if value not in known:
         close = difflib.get_close_matches(str(value), known, n=1, cutoff=0.3)
-        raise Uncheckable(f"no claim {value!r} in the catalogue; {f'did you mean {close[0]!r}?' if close else ', '.join(known)}")
+        raise Uncheckable(
+            f"no claim {value!r} in the catalogue; {f'did you mean {close[0]!r}?' if close else ', '.join(known)}"
+        )
     (outcome,) = catalogue.prove([value], PROOF_SECONDS)
     routes = ", ".join(f"{r.route}: {r.verdict}" for r in outcome.routes)
     status = {"proved": "holds", "refuted": "refuted"}.get(outcome.status, "undecided")

@@ -18,7 +18,7 @@ MAX_SUMMARY = 1_000_000  # bytes; GitHub refuses more than 1,048,576
 _CELL = 600
 
 
-def annotations(report: Report) -> Iterator[str]:
+def workflow_commands(report: Report) -> Iterator[str]:
     """Workflow commands, at most ten a level; where there are more, the tenth says how many. The last line is the summary."""
     failing = report.worst_first()
     for level, entries in (

@@ -72,8 +72,8 @@ def loads(raw: bytes) -> Loaded:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        raise Unreadable(f"not TOML: {error}", int(line[1]) if line else None) from None
+        at = re.search(r"at line (\d+)", str(error))
+        raise Unreadable(f"not TOML: {error}", int(at[1]) if at else None) from None
     except ValueError as error:  # an integer of thousands of digits
         raise Unreadable(f"not TOML: {error}") from None
     headers = tuple(number for number, line in enumerate(masked.split("\n"), 1) if _HEADER.match(line))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from .engines import engines
 from .text import details, headline, plain
 from .verdict import Engine, Result, judge
 
-_TABLE = pytest.StashKey[dict[str, Engine]]()
+_TABLE = pytest.StashKey[Mapping[str, Engine]]()
 
 
 class ClaimFailedError(Exception):

@@ -15,7 +15,6 @@ from pathlib import Path
 from ...numerics.network import UnsupportedNetwork
 from ..answer import Answer, Contradiction
 from .claims import Claim, Statement
-from .fields import LABELS
 from .instances import Instance, Uncheckable, instances, network_of
 
 # Exit codes (DESIGN section 3), the worst first; a claim that expects refutation turns holds and refuted around.
@@ -91,32 +90,21 @@ Engine = Callable[[Statement, int | str, Instance, str], Judgement]
 Ask = Callable[[str], Answer]
 
 
-def known(answer: Answer, require: str) -> tuple[int, int]:
-    """The interval in which the dimension is known to lie, as far as labels up to `require` count."""
-    if (
-        answer.dimension is not None
-        and answer.label is not None
-        and LABELS.index(answer.label) <= LABELS.index(require)
-    ):
-        return answer.dimension, answer.dimension
-    return answer.lower, answer.upper
-
-
 def dimension_engine(ask: Ask) -> Engine:
     """The engine of all statements about the dimension of one or two networks."""
 
     def engine(statement: Statement, value: int | str, instance: Instance, require: str) -> Judgement:
         answer = ask(str(instance))
-        low, high = known(answer, require)
-        certified = certified_text(answer)
+        low, high = answer.known(require)
+        certified = answer.certified
         if statement.kind == "parameters":
-            return Judgement(
-                "holds" if answer.parameters == value else "refuted", f"parameters = {answer.parameters}", answer
-            )
+            counted = replace(answer, certificate=None)  # a count needs no certificate, and has none
+            outcome = "holds" if answer.parameters == value else "refuted"
+            return Judgement(outcome, f"parameters = {answer.parameters}", counted)
         if statement.kind == "same_dimension_as":
             other = ask(str(network_of(str(value), instance.values)))
-            least, most = known(other, require)
-            certified += f"; the other network: {certified_text(other)}"
+            least, most = other.known(require)
+            certified += f"; the other network: {other.certified}"
             return Judgement(_equal(low, high, least, most), certified, answer)
         wanted = int(value)
         if statement.kind in ("redundancy", "fiber_dimension"):  # a generic fiber has dimension parameters - rank
@@ -137,14 +125,6 @@ def _equal(low: int, high: int, least: int, most: int) -> str:
     if high < least or most < low:
         return "refuted"
     return "holds" if low == high == least == most else "undecided"
-
-
-def certified_text(answer: Answer) -> str:
-    """What is known, in words: `dimension = 17 (proven)`, or the proven interval with the weaker value beside it."""
-    if answer.label == "proven":
-        return f"dimension = {answer.dimension} (proven)"
-    text = f"{answer.lower} <= dimension <= {answer.upper} (proven)"
-    return text if answer.label is None else f"{text}, {answer.dimension} by {answer.label}"
 
 
 def _interval(low: int, high: int) -> str:

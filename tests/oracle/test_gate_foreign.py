@@ -53,7 +53,10 @@ def project(tmp_path: Path, fault: str | None, place: tuple[int | None, int | No
     text, count = re.subn(rf"(?m)^( +)\S.*# .*\b{mark}\b.*$", lambda m: m[1] + line, source.read_text())
     assert count == 1
     layer, head = place
-    text = text.replace("    return False", f"    return layer in ({layer or '1, 2'},) and head in ({'0, 1' if head is None else head},)")
+    text = text.replace(
+        "    return False",
+        f"    return layer in ({layer or '1, 2'},) and head in ({'0, 1' if head is None else head},)",
+    )
     source.write_text(text)
     return folder
 
@@ -76,14 +79,21 @@ def place_pattern(place: tuple[int | None, int | None], fault: str) -> str:
 def command(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV_"))}
     return subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=folder, env={**clean, **env}, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env={**clean, **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
 
 
 def action(folder: Path, **inputs: str) -> tuple[int, str, str, str]:
     """Run the steps of the composite action as plain bash: exit code, log, summary, outputs."""
     definition = yaml.safe_load((ROOT / "ci" / "action.yml").read_text())
-    values = {name: i.get("default", "") for name, i in definition["inputs"].items()} | {"python": sys.executable} | inputs
+    values = (
+        {name: i.get("default", "") for name, i in definition["inputs"].items()} | {"python": sys.executable} | inputs
+    )
     paths = {name: folder / f".{name.lower()}" for name in ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     for path in paths.values():
         path.touch()
@@ -92,7 +102,9 @@ def action(folder: Path, **inputs: str) -> tuple[int, str, str, str]:
     for step in definition["runs"]["steps"]:
         assert step["shell"] == "bash" and "${{" not in step["run"]
         given = {
-            k: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda m: values[m[1]], v).replace("${{ github.action_path }}", str(ROOT / "ci"))
+            k: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda m: values[m[1]], v).replace(
+                "${{ github.action_path }}", str(ROOT / "ci")
+            )
             for k, v in step.get("env", {}).items()
         }
         exported = dict(line.split("=", 1) for line in paths["GITHUB_ENV"].read_text().splitlines())
@@ -117,7 +129,9 @@ def test_the_clean_project_is_green_in_every_way(tmp_path):
     code, log, summary, outputs = action(folder, junit="out.xml")
     assert code == 0, log
     assert "exit 0" in summary and "exit-code=0" in outputs and not re.search("^::", log, re.MULTILINE)
-    assert [case.name for suite in junitparser.JUnitXml.fromfile(str(folder / "out.xml")) for case in suite] == ["our-attention"]
+    assert [case.name for suite in junitparser.JUnitXml.fromfile(str(folder / "out.xml")) for case in suite] == [
+        "our-attention"
+    ]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -132,7 +146,9 @@ def test_each_fault_turns_the_gate_red_with_its_name_and_place(tmp_path, fault):
     (claim,) = json.loads(done.stdout)["files"][0]["claims"]
     found = claim["shown"]["certified"]
     assert (claim["outcome"], name in found) == ("refuted", True), f"{context}: {found}"
-    assert re.search(rf"outputs: {place_pattern(place, fault)}, parameter [^:]+: [^;]*{re.escape(name)}", found), f"{context}: {found}"
+    assert re.search(rf"outputs: {place_pattern(place, fault)}, parameter [^:]+: [^;]*{re.escape(name)}", found), (
+        f"{context}: {found}"
+    )
 
     done = command(folder, "pytest", "-q", "-p", "no:cacheprovider", ".")
     assert done.returncode == 1 and "2 failed" in done.stdout, f"{context}: {done.stdout}"
@@ -140,7 +156,11 @@ def test_each_fault_turns_the_gate_red_with_its_name_and_place(tmp_path, fault):
 
     code, log, summary, outputs = action(folder)
     assert code == 1 and "exit-code=1" in outputs, f"{context}: {log}"
-    assert re.search(rf"^::error file=attn\.claims\.toml,line=1,title=our-attention%3A refuted::.*{re.escape(name)}", log, re.MULTILINE)
+    assert re.search(
+        rf"^::error file=attn\.claims\.toml,line=1,title=our-attention%3A refuted::.*{re.escape(name)}",
+        log,
+        re.MULTILINE,
+    )
     assert "refuted" in summary
 
 

@@ -14,7 +14,7 @@ from neuromanifold.oracle.answer import Answer
 from neuromanifold.oracle.exits import CommandError
 from neuromanifold.oracle.gate.check import check_files, run_check
 from neuromanifold.oracle.gate.claims import Claim, Statement
-from neuromanifold.oracle.gate.github import MAX_SUMMARY, annotations, summary_markdown
+from neuromanifold.oracle.gate.github import MAX_SUMMARY, summary_markdown, workflow_commands
 from neuromanifold.oracle.gate.junit import junit_xml
 from neuromanifold.oracle.gate.report import FileReport, Report
 from neuromanifold.oracle.gate.verdict import Finding, Result
@@ -95,13 +95,19 @@ def test_text(file):
     assert "         smallest counterexample: lightning d=3,3 a=2 t=2 skip   (t=2)" in lines
     assert "         claimed:   dimension = 17" in lines
     assert "         found:     dimension = 16 (proven)" in lines
-    assert '         reproduce: neuromanifold dimension "lightning d=3,3 a=2 t=2 skip" --certificate counterexample.json' in lines
+    assert (
+        '         reproduce: neuromanifold dimension "lightning d=3,3 a=2 t=2 skip" --certificate counterexample.json'
+        in lines
+    )
     assert any(line.startswith('         certificate: {"lower": ') for line in lines)
     assert "         source:    the rebuttal" in lines
     assert "  ok   known-wrong: refuted, as expected (1 instance: 1 refuted)" in lines
     for claim, outcome in OUTCOMES.items():
         assert outcome is None or re.search(rf"^  FAIL line \d+: {claim}: {outcome}\b", text, re.MULTILINE)
-    assert lines[-1] == "2 of 7 claims passed (7 networks checked), 1 refuted, 1 undecided, 1 vacuous, 1 crashed, 1 unsupported"
+    assert (
+        lines[-1]
+        == "2 of 7 claims passed (7 networks checked), 1 refuted, 1 undecided, 1 vacuous, 1 crashed, 1 unsupported"
+    )
     assert all(c.isprintable() or c == "\n" for c in text)
 
 
@@ -113,9 +119,7 @@ def test_json(file):
     shown = claims["wrong"]["shown"]
     assert shown["spec"] == "lightning d=3,3 a=2 t=2 skip" and shown["values"] == {"t": 2}
     assert shown["certificate"]["spec"] == shown["spec"] and shown["answer"]["dimension"] == 16
-    assert {k: c["exit"] for k, c in claims.items()} == dict(
-        zip(OUTCOMES, (0, 1, 0, 4, 5, 3, 2), strict=True)
-    )
+    assert {k: c["exit"] for k, c in claims.items()} == dict(zip(OUTCOMES, (0, 1, 0, 4, 5, 3, 2), strict=True))
 
 
 def test_junit_is_read_back_by_a_junit_parser(file, tmp_path):
@@ -168,7 +172,7 @@ def failures(count: int, text: str = "x") -> Report:
 def test_ten_thousand_failures_stay_within_githubs_limits(text):
     start = time.process_time()
     report = failures(10_000, text)
-    lines = list(annotations(report))
+    lines = list(workflow_commands(report))
     commands = [line for line in lines if line.startswith("::")]
     assert len([c for c in commands if c.startswith("::error ")]) == 10
     assert len([c for c in commands if c.startswith("::warning ")]) == 10
@@ -180,7 +184,11 @@ def test_ten_thousand_failures_stay_within_githubs_limits(text):
     assert re.findall(r"^\| (\w+) \|", summary, re.MULTILINE)[0] == "crashed"
     assert re.search(r"^\d+ more rows are left out", summary, re.MULTILINE)
     for line in summary.splitlines()[6:-1]:
-        assert not line or line.endswith("left out: GitHub shows at most 1 MiB.") or re.fullmatch(r"\|( [^|`<>@\[\]!]+(<br>[^|`<>@\[\]!]+)* \|){3}", line)
+        assert (
+            not line
+            or line.endswith("left out: GitHub shows at most 1 MiB.")
+            or re.fullmatch(r"\|( [^|`<>@\[\]!]+(<br>[^|`<>@\[\]!]+)* \|){3}", line)
+        )
     xml = junit_xml(report)
     (suite,) = junitparser.JUnitXml.fromstring(xml)
     assert (suite.tests, suite.failures, suite.errors) == (10_000, 6_000, 4_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import time
@@ -57,7 +58,8 @@ HOSTILE = {
     "annotation in a key": b'[[claim]]\n"\\n::error::x" = 1\n',
     "markup in a key": b'[[claim]]\n"[red]<b>|@someone`" = 1\n',
     "newline in network": CLAIM.format("x", "lightning\\n::error::d=2,2 a=1 t=2", 6).encode(),
-    "words that are code": CLAIM.format("x", "lightning d=2,2 a=1 t=2 {m}", 6).encode() + b'where = { m = ["\\u001b[2J"] }',
+    "words that are code": CLAIM.format("x", "lightning d=2,2 a=1 t=2 {m}", 6).encode()
+    + b'where = { m = ["\\u001b[2J"] }',
 }
 
 
@@ -88,8 +90,8 @@ def test_hostile_files_exit_2_in_bounded_time_and_memory(name, tmp_path, monkeyp
         ONE.replace("\n", "\r\n"),
         ONE + "# [[[[[[[[[[[[[[[[[[[\n",
         ONE + 'source = "[[[[[[[[[[[[ a.b.c.d.e.f.g.h.i.j.k"\n',
-        ONE + "source = 'a\\'  # \"\"\" not a string\n",
-        'x-y = 1\n'.replace("x-y = 1\n", "") + ONE + 'source = """a quote "" in it"""\n',
+        ONE + 'source = \'a\\\'  # """ not a string\n',
+        "x-y = 1\n".replace("x-y = 1\n", "") + ONE + 'source = """a quote "" in it"""\n',
     ],
 )
 def test_harmless_files_that_look_alike_are_read(text, tmp_path):
@@ -108,10 +110,8 @@ def test_a_megabyte_of_anything_is_read_or_refused_in_seconds(line):
     numbered = "\n".join(line.replace("a", f"a{i}", 1) for i in range(MAX_BYTES // (len(line) + 8)))
     for text in (numbered, (line + "\n") * (MAX_BYTES // (len(line) + 1)), line * (9_000 // len(line))):
         start = time.process_time()
-        try:
+        with contextlib.suppress(Unreadable):
             loads(text.encode())
-        except Unreadable:
-            pass
         assert time.process_time() - start < 5
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,16 @@ from ...numerics.rank import kernel
 from ...numerics.rings import Array, PrimeField
 
 _WORD = re.compile(r"(?P<sign>[+-]?)\s*(?:(?P<number>\d+(?:/\d+)?)\s+)?(?P<factors>.*)")
+
+
+class LinearRing(Protocol):
+    """What fields are evaluated in: exact residues for proofs, floats to move parameters (`oracle.conformance`)."""
+
+    def lift(self, array: Any) -> Array: ...  # noqa: D102
+    def matmul(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def add(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def mul(self, x: Array, y: Array) -> Array: ...  # noqa: D102
+    def reduce(self, x: Array) -> Array: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -35,10 +45,12 @@ class Variable:
     unit: int = 0
     of: tuple[str, ...] = ()
 
-    def at(self, point: Mapping[str, Array], ring: PrimeField) -> Array:
+    def at(self, point: Mapping[str, Array], ring: LinearRing) -> Array:
         """A basis at a point: residues (dimension, *shape)."""
         if self.kind != "null":
             return ring.lift(self.basis())
+        if not isinstance(ring, PrimeField):
+            raise TypeError("a null space is taken mod p: these fields have no float form")
         rows = np.concatenate([matrix(name, point) for name in self.of])
         found = kernel(ring.lift(rows), ring)
         full = len(found) == self.shape[0] - len(rows)
@@ -101,7 +113,7 @@ class Field:
         """The motion in one line, as `explain` prints it."""
         return ", ".join(f"d{target} = {words}" for target, words in self.motion.items())
 
-    def vectors(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> Array:
+    def vectors(self, network: Network, point: Mapping[str, Array], ring: LinearRing) -> Array:
         """The field at a point for each basis element of its variable: residues (dimension, parameters)."""
         basis = self.variable.at(point, ring)
         moved = {name: ring.lift(np.zeros((len(basis), *shape), dtype=int)) for name, shape in network.parameter_shapes()}
@@ -146,7 +158,7 @@ def matrix(factor: str, point: Mapping[str, Array]) -> Array:
         last = np.zeros(1, dtype=np.int64) if second == "0" else _at(second, point)
         found = np.concatenate([_at(first, point).reshape(-1), last.reshape(-1)])
     elif text.startswith("cofactor(") and text.endswith(")"):
-        gains = [int(v) for v in point[text[9:-1]]]
+        gains = [v if isinstance(v, float) else int(v) for v in point[text[9:-1]]]
         found = np.array([_product(gains[:c] + gains[c + 1 :]) for c in range(len(gains))], dtype=object)
     else:
         found = _at(text, point)
@@ -163,15 +175,15 @@ def _at(text: str, point: Mapping[str, Array]) -> Array:
     return found
 
 
-def _product(values: list[int]) -> Fraction:
-    result = Fraction(1)
+def _product(values: list[Any]) -> Any:
+    result: Any = Fraction(1)
     for v in values:
         result *= v
     return result
 
 
 def _words_at(
-    words: tuple[Word, ...], basis: Array, variable: Variable, point: Mapping[str, Array], ring: PrimeField
+    words: tuple[Word, ...], basis: Array, variable: Variable, point: Mapping[str, Array], ring: LinearRing
 ) -> Array:
     total: Array | None = None
     for word in words:
@@ -191,7 +203,7 @@ def _words_at(
     return total
 
 
-def _product_at(factors: tuple[str, ...], point: Mapping[str, Array], ring: PrimeField) -> Array | None:
+def _product_at(factors: tuple[str, ...], point: Mapping[str, Array], ring: LinearRing) -> Array | None:
     result = None
     for f in factors:
         m = ring.lift(matrix(f, point))
