@@ -45,10 +45,12 @@ def find_difference(network: Network, theta: Theta, theta2: Theta, seed: int = 0
     Guaranteed: at the returned input and constants the outputs differ, so that the functions differ for generic constants.
     """
     program = record(network)
-    for x, constants in _inputs(network, program, seed):
-        found = _compare(network, program, theta, theta2, x, constants)
-        if found is not None:
-            return found
+    exact = not network.transcendental and not network.norm
+    for ring in [Rationals()] if exact else [Enclosures(bits) for bits in BITS]:
+        for x, constants in _inputs(network, program, seed):
+            found = _compare(program, ring, theta, theta2, x, constants)
+            if found is not None:
+                return found
     return None
 
 
@@ -75,33 +77,17 @@ def _drawn(seed: int, label: str, count: int, scale: int, positive: bool) -> Arr
 
 
 def _compare(
-    network: Network, program: Program, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
+    program: Program, ring: Rationals | Enclosures, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
 ) -> Difference | None:
-    if not network.transcendental and not network.norm:
-        for entry, one, two in _pairs(program, Rationals(), theta, theta2, x, constants):
-            if one != two:
+    try:
+        for entry, one, two in _pairs(program, ring, theta, theta2, x, constants):
+            if isinstance(ring, Rationals) and one != two:
                 return Difference(x, entry, (str(one), str(two)), True, constants)
-        return None
-    for bits in BITS:
-        try:
-            for entry, one, two in _pairs(program, Enclosures(bits), theta, theta2, x, constants):
-                if one.disjoint(two):
-                    return Difference(x, entry, _decimals(one, two), False, constants)
-        except NotInvertible:
-            continue
+            if isinstance(ring, Enclosures) and one.disjoint(two):
+                return Difference(x, entry, _decimals(one, two), False, constants)
+    except NotInvertible:
+        pass
     return None
-
-
-def _decimals(one: Enclosure, two: Enclosure) -> tuple[str, str]:
-    """The middles of two disjoint enclosures, with two digits more than they need to be told apart."""
-    gap = max(one.low, two.low) - min(one.high, two.high)
-    places = max(0, (one.bits - gap.bit_length()) * 3 // 10) + 3
-    shown = []
-    for value in (one, two):
-        scaled = (value.low + value.high) * 10**places >> one.bits + 1
-        digits = str(abs(scaled)).rjust(places + 1, "0")
-        shown.append(f"{'-' * (scaled < 0)}{digits[:-places]}.{digits[-places:]}")
-    return shown[0], shown[1]
 
 
 def _pairs(

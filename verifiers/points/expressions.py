@@ -182,7 +182,8 @@ class Expressions:
         return total
 
 
-def _bindings(program: Program, ring: Expressions, theta: Mapping[str, Array]) -> dict[str, Array]:
+def bindings(program: Program, ring: Expressions, theta: Mapping[str, Array]) -> dict[str, Array]:
+    """Theta, and new symbols for X and the generic constants."""
     made: dict[str, Array] = dict(theta)
     for step in program.instructions:
         if step.operation in ("input", "generic"):
@@ -199,7 +200,7 @@ def same_function(network: Network, theta: Theta, theta2: Theta) -> bool | None:
     """
     program, ring = record(network), Expressions()
     sides = []
-    shared = _bindings(program, ring, {})
+    shared = bindings(program, ring, {})
     for point in (theta, theta2):
         values = evaluate(program, ring, {**shared, **point})
         sides.append(values[program.output].array.reshape(-1))
@@ -216,7 +217,7 @@ def differential(network: Network, theta: Theta) -> Array:
     differential at theta is at most the rank over Q of this matrix; equal without exponentials and rope. Raises `TooLarge`.
     """
     program, ring = record(network), Expressions()
-    matrix = jacobian(program, ring, _bindings(program, ring, theta))
+    matrix = jacobian(program, ring, bindings(program, ring, theta))
     rows: list[Array] = []
     for line in matrix:
         coefficients: dict[int, Array] = {}

@@ -9,13 +9,14 @@ proves it non-zero. By Ax (1971, Theorem 3) all relations come from integer rela
   full column rank of differences of exponents mod p, with this theta in every row;
 - `lattice`: some exponents are polynomials in X over Q (those of the first exponentials), so that c is rational in relations between them; each
   such relation holds at all samples of exact rows (s, 1). Units prod_j E_j^(r_jk), r_j an integer basis of the row space,
-  satisfy all of them. No relation involves the other exponents: differences of these and a maximal independent set of the first have full rank;
+  satisfy all of them. Other exponents that are formally equal share a unit. No relation involves these classes: differences of
+  one exponent a class and of a maximal independent set of the first have full rank;
 - `ones`: without biases and shifts all exponents vanish at X = 0, hence c = 0, and e_k = 1 satisfies whatever relations there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import lcm
 from typing import Any
 
@@ -27,6 +28,7 @@ from ...numerics.point import words
 from ...numerics.program import Program
 from ...numerics.rings import Array, NotInvertible, PrimeField, Rationals
 from ..exponents import exponent_count, independent_draws
+from .expressions import Expressions, bindings
 from .forms import TooLarge
 from .freedom import vanishing_exponents
 from .linear import echelon
@@ -41,62 +43,77 @@ class Units:
     """How exponentials are bound at this theta: `rule` is none, free, lattice, ones or unknown; `bind` binds them at given inputs."""
 
     def __init__(self, network: Network, program: Program, theta: Theta, seed: int, ring: PrimeField, residues: Mapping[str, Array]):
-        self.program = program
         self.seed = seed
         self.ring = ring
-        self._ones = {label: np.zeros(shape, dtype=bool) for label, shape in _exponentials(program)}
-        self._first: list[str] = []
+        self._steps = [s for s in program.instructions if s.operation == "exp"]
+        count = exponent_count(program)
+        self._ones = np.zeros(count, dtype=bool)
+        self._first = np.zeros(count, dtype=bool)
+        self._same = np.arange(count)
         self._basis: Array | None = None
         self.rule = "none"
-        if not exponent_count(program):
+        if not count:
             return
-        self._ones = vanishing_exponents(program, theta)
-        if self._independent(network, residues, self._counted(lambda label: ~self._ones[label])):
+
+        def independent(asked: Array) -> bool:
+            try:
+                return independent_draws(network, program, seed, ring, residues, self.bind, asked) is not None
+            except NotInvertible:
+                return False
+
+        vanishing = vanishing_exponents(program, theta)
+        self._ones = np.concatenate([vanishing[s.data.label][s.data.counted] for s in self._steps])
+        if independent(~self._ones):
             self.rule = "free"
             return
-        self._first = _polynomial_exponentials(program)
-        first = self._counted(lambda label: np.full(self._ones[label].shape, label in self._first))
-        if 0 < first.sum() <= MAX_EXPONENTS:
-            self._basis, independent = _integer_rows(network, program, theta, seed, first)
-            asked = self._counted(lambda label: ~self._ones[label]) & ~first
-            if asked.any():
-                asked[np.flatnonzero(first)[independent]] = True
-            if not asked.any() or self._independent(network, residues, asked):
-                self.rule = "lattice"
-                return
+        if self._bind_first(network, program, theta, independent):
+            self.rule = "lattice"
+            return
         self._basis = None
-        self._ones = {label: np.ones_like(mask) for label, mask in self._ones.items()}
+        self._ones[:] = True
         self.rule = "unknown" if network.bias or network.norm == "layer" else "ones"
 
-    def _independent(self, network: Network, residues: Mapping[str, Array], asked: Array) -> bool:
-        try:
-            return independent_draws(network, self.program, self.seed, self.ring, residues, self.bind, asked) is not None
-        except NotInvertible:
+    def _bind_first(self, network: Network, program: Program, theta: Theta, independent: Callable[[Array], bool]) -> bool:
+        """Bind the first exponentials by their exact relations, the others one unit a class of equal exponents; whether that is all."""
+        labels = _polynomial_exponentials(program)
+        self._first = np.concatenate([np.full(int(s.data.counted.sum()), s.data.label in labels) for s in self._steps])
+        if not 0 < self._first.sum() <= MAX_EXPONENTS:
             return False
-
-    def _counted(self, mask_of: Any) -> Array:
-        """A mask of entries of each exp instruction as one mask over all exponents."""
-        steps = [s for s in self.program.instructions if s.operation == "exp"]
-        return np.concatenate([mask_of(s.data.label)[s.data.counted] for s in steps])
+        self._basis, free = _integer_rows(network, program, theta, self.seed, self._first)
+        others = ~self._first & ~self._ones
+        if not others.any():
+            return True
+        keys = _keys(network, program, theta)
+        if keys:
+            zero = np.array([not key for key in keys])
+            self._ones |= zero & ~self._first
+            others &= ~zero
+            seen: dict[Any, int] = {}
+            for k in np.flatnonzero(others):
+                self._same[k] = seen.setdefault(keys[k], int(k))
+        asked = others & (self._same == np.arange(len(others)))
+        asked[np.flatnonzero(self._first)[free]] = True
+        return independent(asked)
 
     def bind(self, inputs: dict[str, Any], keys: list[str]) -> dict[str, Any]:
         """What to bind instead of drawn units, all with an axis over inputs in front; `keys` name the inputs."""
         made = dict(inputs)
-        for label, mask in self._ones.items():
-            made[label] = np.where(mask, 1, made[label])
-        if self._basis is None:
+        if not self._steps:
             return made
-        values, start = self._lattice(keys, self._basis), 0
-        for step in self.program.instructions:
-            if step.operation == "exp" and step.data.label in self._first:
-                size = int(step.data.counted.sum())
-                block = np.ones((len(keys), *step.shape), dtype=np.int64)
-                block[:, step.data.counted] = values[:, start : start + size]
-                if step.data.symmetric:
-                    upper = np.triu(np.ones(step.shape[-2:], dtype=bool))
-                    block = np.where(upper, block, block.swapaxes(-1, -2))
-                made[step.data.label] = block
-                start += size
+        units = np.concatenate([made[s.data.label][:, s.data.counted] for s in self._steps], axis=1)
+        units[:, self._ones] = 1
+        if self._basis is not None:
+            units[:, self._first] = self._lattice(keys, self._basis)
+        units, start = units[:, self._same], 0
+        for step in self._steps:
+            size = int(step.data.counted.sum())
+            block = made[step.data.label].copy()
+            block[:, step.data.counted] = units[:, start : start + size]
+            if step.data.symmetric:
+                upper = np.triu(np.ones(step.shape[-2:], dtype=bool))
+                block = np.where(upper, block, block.swapaxes(-1, -2))
+            made[step.data.label] = block
+            start += size
         return made
 
     def _lattice(self, keys: list[str], basis: Array) -> Array:
@@ -113,8 +130,16 @@ class Units:
         return made
 
 
-def _exponentials(program: Program) -> list[tuple[str, tuple[int, ...]]]:
-    return [(s.data.label, s.shape) for s in program.instructions if s.operation == "exp"]
+def _keys(network: Network, program: Program, theta: Theta) -> list[Any]:
+    """For each exponent a key, equal only for exponents that are the same function of X, empty for 0; none where that is too much work."""
+    ring = Expressions()
+    try:
+        values = evaluate(program, ring, bindings(program, ring, theta))
+    except TooLarge:
+        return []
+    steps = [s for s in program.instructions if s.operation == "exp"]
+    found = [np.broadcast_to(values[s.operands[0]].array, s.shape)[s.data.counted] for s in steps]
+    return [e.key for e in np.concatenate(found)]
 
 
 def _polynomial_exponentials(program: Program) -> list[str]:
@@ -148,10 +173,10 @@ def _integer_rows(network: Network, program: Program, theta: Theta, seed: int, f
 
 def _exponents(program: Program, theta: Theta, x: Array) -> Array:
     """All exponents at X over Q, of which only the first are meant: later ones see 1 for the exponentials before them."""
-    bound: dict[str, Array] = {label: np.ones(shape, dtype=int) for label, shape in _exponentials(program)}
+    bound: dict[str, Array] = {}
     for step in program.instructions:
-        if step.operation == "generic":
-            bound[step.data] = np.ones(step.shape, dtype=int)
+        if step.operation in ("exp", "generic"):
+            bound[step.data if step.operation == "generic" else step.data.label] = np.ones(step.shape, dtype=int)
     values = evaluate(program, Rationals(), {**theta, "X": x, **bound})
     steps = [s for s in program.instructions if s.operation == "exp"]
     return np.concatenate([np.broadcast_to(values[s.operands[0]].array, s.shape)[s.data.counted] for s in steps])

@@ -121,7 +121,7 @@ def test_against_brute_force(brute, draw, round):
         if near.rank is not None:
             assert near.position == ("generic" if rank == near.generic_dimension[1] else "exceptional"), (place, near, rank)
     assert undecided == 0
-    assert known >= len(PLACES) - 1  # tied Q and K in two softmax layers: relations between second scores
+    assert known == len(PLACES)
 
 
 def test_there_are_two_hundred():
