@@ -54,14 +54,14 @@ def independent_draws(
 
     Full rank is a proof of independence; with one given `theta` for all rows, of independence at that theta. None is only a
     refusal: nothing follows. A draw is a number (of theta, X and X'), with norms the numbers of theta, X and X'. `bind` replaces
-    drawn units by others (not with norms), `kept` (exponents) says which exponents are asked about.
+    drawn units by others, `kept` (exponents) says which exponents are asked about.
     """
     if kept is None:
         kept = np.ones(exponent_count(program), dtype=bool)
     count = int(kept.sum())
     shared = {**Point(seed, ring.p).constants(program), **(theta or {})}
-    if network.norm is not None:
-        return None if bind else _with_roots(network, program, seed, ring, shared, kept)
+    if network.norm is not None and bind is None:
+        return _with_roots(network, program, seed, ring, shared, kept)
     for wanted in (count + SPARE_DRAWS, 2 * count + SPARE_DRAWS):
         numbers, rows = _rows(network, program, seed, ring, shared, wanted, bind)
         found = pivots(rows[:, kept], ring)
