@@ -113,6 +113,32 @@ def test_the_argument_is_left_alone():
     assert np.array_equal(matrix, before)
 
 
+@pytest.mark.parametrize("p", [10_007, DEFAULT_PRIME])
+def test_leaves_with_few_pivots(p):
+    """Sparse and block matrices: the first rows of a leaf do not see all of its pivots, or none."""
+    rng = np.random.default_rng(p)
+    for n, m, density in ((90, 100, 0.02), (120, 70, 0.05), (100, 100, 0.01)):
+        matrix = rng.integers(1, p, (n, m)) * (rng.random((n, m)) < density)
+        check(matrix.astype(np.int64), PrimeField(p))
+    steps = np.kron(np.eye(9, dtype=np.int64)[::-1], rng.integers(1, p, (11, 7)))
+    check(steps, PrimeField(p))
+    check(steps.T.copy(), PrimeField(p))
+
+
+def test_long_sums_are_cut():
+    """More pivots in one product than `terms` allows."""
+    ring = PrimeField(134_217_487)
+    assert ring.terms < 10
+    check(of_rank(np.random.default_rng(1), 150, 140, 120, ring.p), ring)
+
+
+def test_overwriting_gives_the_same():
+    matrix = RING.lift(of_rank(np.random.default_rng(2), 90, 80, 50, DEFAULT_PRIME))
+    found = pivots(matrix, RING)
+    assert pivots(matrix.T.copy().T, RING, overwrite=True) == found  # not contiguous: copied
+    assert pivots(matrix, RING, overwrite=True) == found
+
+
 class WrongAtLargeSizes(PrimeField):
     """What a faulty BLAS kernel looks like: one entry of large products is off by one."""
 
