@@ -2037,8 +2037,9 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
 
     if net.kind == "softmax":
-        sizes = {"m": 2, "n": 2, "a": unit, "heads": 1, "kv": 1}
-        one_head = [y._replace(**sizes, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers]
+        one_head = [
+            y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers
+        ]
         witness = net._replace(layers=tuple(one_head), t=tokens)
         require("exponents" in file, "exponents", "exponents are missing")
         check_exponents(witness, source, file["exponents"])
@@ -2097,7 +2098,8 @@ FAMILY_KEYS = (*NAMED, "l", "t", "kv", "window", "skip", "causal", "rope", "alib
 def read_family(spec: str) -> Family:
     """Read a spec in which widths, a, dv and heads may be names."""
     require(len(spec) <= MAX_TEXT, "caps", f"spec longer than {MAX_TEXT} characters")
-    words, names = [], set()
+    words: list[tuple[str, str, list[str]]] = []
+    names: set[str] = set()
     for word in spec.split(" "):
         key, equals, value = word.partition("=")
         values = value.split(",") if equals else []
