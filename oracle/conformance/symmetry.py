@@ -93,7 +93,15 @@ def exchanged(network: Network, params: Mapping[str, Array], index: int, first: 
     heads = np.concatenate([np.array(layer.heads_of(int(g))) for g in groups])
     made = dict(params)
     moves = []
-    for short, order in (("Q", heads), ("K", groups), ("V", groups), ("O", heads), ("bq", heads), ("bk", groups), ("bv", groups)):
+    for short, order in (
+        ("Q", heads),
+        ("K", groups),
+        ("V", groups),
+        ("O", heads),
+        ("bq", heads),
+        ("bk", groups),
+        ("bv", groups),
+    ):
         name = f"{index}.{short}"
         if name in made:
             made[name] = np.asarray(made[name])[order]

@@ -19,7 +19,6 @@ from typing import Any
 from ...numerics.network import Network, UnsupportedNetwork
 from ..answer import Answer, Contradiction
 from ..gate.fields import LABELS
-from ..gate.verdict import certified_text, known
 from .conjecture import MINIMUM, Case, Conjecture, Outcome, Space
 from .domain import Domain
 from .drawn import Drawn, When
@@ -79,13 +78,13 @@ def judged(case: Case, predicate: Predicate, statement: str, require: str) -> Ou
     answer: Answer | None = None
     try:
         answer = dimension(case.network, timeout=CASE_SECONDS)
-        low, high = known(answer, require)
+        low, high = answer.known(require)
         if low < high and require != "numerical":
-            outcome, certified = "undecided", certified_text(answer)
+            outcome, certified = "undecided", answer.certified
         else:
             verdict = predicate(case.network, answer)
             outcome = {True: "holds", False: "refuted", None: "vacuous"}[None if verdict is None else bool(verdict)]
-            certified = certified_text(answer)
+            certified = answer.certified
     except UnsupportedNetwork as error:
         outcome, certified = "unsupported", f"{error.field}: {error}"
     except Contradiction as error:
