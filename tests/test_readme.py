@@ -2,7 +2,8 @@
 
 A line `$ command` is run by bash in a folder that looks like the checkout (links to its files), all blocks in one and the
 same; the lines up to the next `$` are its stdout and stderr. `...` alone on a line stands for any lines. Times are not
-compared. A block with the line `<!-- not run: reason -->` above it is only shown.
+compared. A block with the line `<!-- not run: reason -->` above it is only shown. A block of any language with the line
+`<!-- file: NAME -->` above it is written to that file before any command runs.
 """
 
 import os
@@ -21,10 +22,21 @@ TIMES = [
 ]
 
 
+BLOCK = re.compile(
+    r"(?:<!-- (?:not run: (?P<why>[^>]+)|file: (?P<file>[\w.-]+)) -->\n)?^```(?P<language>\w+)\n(?P<body>.*?)^```$", re.S | re.M
+)
+
+
+def files(text):
+    """The file blocks: name and contents."""
+    return {block["file"]: block["body"] for block in BLOCK.finditer(text) if block["file"]}
+
+
 def commands(text):
     """Yield (command, expected output, reason not to run it) of all console blocks."""
-    blocks = re.finditer(r"(?:<!-- not run: (?P<why>[^>]+) -->\n)?```console\n(?P<body>.*?)^```", text, re.S | re.M)
-    for block in blocks:
+    for block in BLOCK.finditer(text):
+        if block["language"] != "console":
+            continue
         parts = re.split(r"^\$ ", block["body"], flags=re.M)
         assert parts[0] == "", f"a console block starts with a command, not {parts[0]!r}"
         for part in parts[1:]:
@@ -68,8 +80,12 @@ def test_readme(tmp_path):
     if not README.exists():
         pytest.skip("there is no README yet")
     folder = checkout(tmp_path)
+    text = README.read_text()
+    for name, contents in files(text).items():
+        assert not (ROOT / name).exists(), f"{name} would be written through the link to the checkout's own"
+        (folder / name).write_text(contents)
     ran = 0
-    for command, expected, why_not in commands(README.read_text()):
+    for command, expected, why_not in commands(text):
         if why_not:
             continue
         found = run(command, folder)
@@ -83,7 +99,9 @@ def test_the_tool_itself(tmp_path):
         "```console\n$ echo a; echo b >&2\na\nb\n$ echo 'took 1.25 s'\ntook 0.50 s\n```\n"
         "<!-- not run: it takes an hour -->\n```console\n$ sleep 3600\n```\n"
         "```console\n$ printf '1\\n2\\n3\\n'\n1\n...\n$ echo \\\n    on\non\n$ true\n```\n"
+        "<!-- file: a.toml -->\n```toml\nx = 1\n```\n```python\n$ not a command\n```\n"
     )
+    assert files(text) == {"a.toml": "x = 1\n"}
     found = list(commands(text))
     assert [why for *_, why in found] == [None, None, "it takes an hour", None, None, None]
     for command, expected, why in found:
