@@ -90,6 +90,18 @@ def _compare(
     return None
 
 
+def _decimals(one: Enclosure, two: Enclosure) -> tuple[str, str]:
+    """The middles of two disjoint enclosures, with two digits more than they need to be told apart."""
+    gap = max(one.low, two.low) - min(one.high, two.high)
+    places = max(0, (one.bits - gap.bit_length()) * 3 // 10) + 3
+    shown = []
+    for value in (one, two):
+        scaled = (value.low + value.high) * 10**places >> (one.bits + 1)
+        digits = str(abs(scaled)).rjust(places + 1, "0")
+        shown.append(f"{'-' * (scaled < 0)}{digits[:-places]}.{digits[-places:]}")
+    return shown[0], shown[1]
+
+
 def _pairs(
     program: Program, ring: Any, theta: Theta, theta2: Theta, x: Array, constants: dict[str, Array]
 ) -> Iterator[tuple[tuple[int, int], Any, Any]]:
