@@ -15,7 +15,7 @@ from ...numerics.network import Network
 from ...numerics.point import words
 from ...numerics.program import Program
 from ...numerics.rings import Array, NotInvertible, Rationals
-from .enclosures import Enclosures
+from .enclosures import Enclosure, Enclosures
 from .theta import Theta
 
 TRIES = 6
