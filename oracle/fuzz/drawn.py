@@ -10,7 +10,7 @@ from typing import Any
 
 from ...numerics.network import Network, NetworkError
 from ..gate.instances import size_key
-from .conjecture import Case, Unlisted
+from .case import Case, Unlisted
 from .domain import Domain, draw_network, enumerate_networks
 from .guide import CANDIDATES, Guide
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from ..gate.claims import Claim
 from ..gate.expressions import Value
 from ..gate.instances import MAX_GRID, Instance, instance_at, instances, size_key
-from .conjecture import Case, Unlisted
+from .case import Case, Unlisted
 from .guide import CANDIDATES, Guide
 
 PATIENCE = 200  # draws in a row that gave nothing new: the grid is taken to be exhausted

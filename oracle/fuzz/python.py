@@ -20,7 +20,7 @@ from ...numerics.network import Network, UnsupportedNetwork
 from ..answer import Answer, Contradiction
 from ..gate.fields import LABELS
 from ..gate.verdict import certified_text, known
-from .conjecture import MINIMUM, Case, Conjecture, Outcome, Space
+from .case import MINIMUM, Case, Conjecture, Outcome, Space
 from .domain import Domain
 from .drawn import Drawn, When
 
