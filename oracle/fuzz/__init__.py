@@ -10,7 +10,7 @@ from typing import Any
 
 _HOME = {
     "conjecture": ".python",
-    "Conjecture": ".conjecture",
+    "Conjecture": ".case",
     "Domain": ".domain",
     "load": ".load",
     "run": ".campaign",

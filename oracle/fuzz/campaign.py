@@ -16,7 +16,7 @@ from ..executors import Outcome as Finished
 from ..fingerprint import fingerprint
 from ..gate.instances import Uncheckable
 from ..journal import Journal
-from .conjecture import Case, Outcome, Unlisted
+from .case import Case, Outcome, Unlisted
 from .judge import CASE_LIMIT, judge_case
 from .load import Target, conjecture_of
 from .record import Record, Regressions
@@ -156,7 +156,7 @@ class _Campaign:
             judged, moved = self._first_refuted(ordered[: MAX_SHRINKS - spent])
             spent += judged
         self.unlisted = ""
-        judged, found = self._first_refuted(islice(space.below(self._best), MAX_BELOW))
+        judged, found = self._first_refuted(islice(self._below(), MAX_BELOW))
         if found:
             judged -= 1
         elif verdict.stopped or self.unlisted or judged == MAX_BELOW:
@@ -167,6 +167,9 @@ class _Campaign:
             verdict.smallest = f"nothing smaller refutes: all {judged} smaller cases were judged"
         if self.regressions and verdict.refutation:
             self.regressions.add(self.conjecture, self._best, verdict.refutation)
+
+    def _below(self) -> Iterator[Case]:
+        yield from self.conjecture.space.below(self._best)  # what it raises is raised where the cases are drawn
 
     @property
     def _best(self) -> Case:

@@ -15,12 +15,14 @@ from typing import Any
 from ...numerics.network import KINDS, NORMS, Ffn, Network, NetworkError
 
 SWITCHES = ("heads", "kv", "dv", "skip", "causal", "window", "rope", "alibi", "bias", "norm", "ffn")
+USUAL = tuple(s for s in SWITCHES if s != "norm")  # a proof with norms takes seconds to minutes
 NEEDS = {"kv": "heads", "window": "causal", "norm": "skip"}  # drawing the first draws the second with it
 BIASES = ("q", "k", "v", "o", "qk", "vo", "qkv", "qkvo")
 FFN_BIASES = ("u", "d", "ud", "qkvoud")
 ACTIVATIONS: tuple[int | str, ...] = (2, 1, 3, "silu", "gelu", "swiglu")
 POWERS = (2, 3, 1)
 MAX_SWITCHES = 4  # drawn at once, not counting those that come along
+MAX_ROOTS = 4  # square roots of one input, where a norm is drawn: modular ones exist half of the time each
 
 Choose = Callable[[Sequence[Any]], Any]
 
@@ -29,8 +31,8 @@ Choose = Callable[[Sequence[Any]], Any]
 class Domain:
     """A finite set of networks: kinds, mechanisms that may occur, and caps on sizes.
 
-    `mechanisms` are words of `SWITCHES`; at most four of them (and what they need) occur together. Raises `ValueError` for an
-    unknown kind or mechanism, and where no network fits.
+    `mechanisms` are words of `SWITCHES`, by default all but norm; at most four of them (and what they need) occur together; a norm only with at most four square roots
+    (layers x tokens, twice with ffn). Raises `ValueError` for an unknown kind or mechanism, and where no network fits.
     """
 
     kinds: tuple[str, ...] = KINDS
@@ -38,7 +40,7 @@ class Domain:
     max_layers: int = 3
     max_width: int = 5
     max_tokens: int = 4
-    mechanisms: tuple[str, ...] = SWITCHES
+    mechanisms: tuple[str, ...] = USUAL
 
     def __post_init__(self) -> None:
         for what, given, known in (("kind", self.kinds, KINDS), ("mechanism", self.mechanisms, SWITCHES)):
@@ -61,6 +63,7 @@ class Domain:
             network.kind in self.kinds
             and network.parameters <= self.max_parameters
             and network.l <= self.max_layers
+            and (network.norm is None or network.l * network.t * (2 if network.ffn else 1) <= MAX_ROOTS)
             and network.t <= self.max_tokens
             and max(_sizes(network)) <= self.max_width
             and used <= {*self.mechanisms, *(NEEDS[s] for s in self.mechanisms if s in NEEDS)}
@@ -101,10 +104,12 @@ def draw_network(choose: Choose, domain: Domain) -> Network:
         draft.more["r"] = choose(POWERS)
     else:
         _draw_switches(choose, domain, draft)
-    l = choose(_initial(range(1, domain.max_layers + 1), lambda n: _fits(_deepened(draft, n), domain)))
+    roots = MAX_ROOTS // (2 if draft.ffn else 1) if "norm" in draft.more else None
+    layers = range(1, min(domain.max_layers, roots or domain.max_layers) + 1)
+    l = choose(_initial(layers, lambda n: _fits(_deepened(draft, n), domain)))
     draft = _deepened(draft, l)
     if draft.kind != "mlp":
-        draft.more["t"] = choose(range(1, domain.max_tokens + 1))
+        draft.more["t"] = choose(range(1, min(domain.max_tokens, roots // l if roots else domain.max_tokens) + 1))
         if "window" in draft.more:
             draft.more["window"] = choose(range(1, max(2, draft.more["t"])))
     _draw_sizes(choose, domain, draft)

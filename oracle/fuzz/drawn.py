@@ -10,12 +10,12 @@ from typing import Any
 
 from ...numerics.network import Network, NetworkError
 from ..gate.instances import size_key
-from .conjecture import Case, Unlisted
+from .case import Case, Unlisted
 from .domain import Domain, draw_network, enumerate_networks
 from .guide import CANDIDATES, Guide
 
 PATIENCE = 200  # draws in a row that gave nothing new: the domain is taken to be exhausted
-MAX_LISTED = 4_000  # draws of the generator spent on listing smaller networks
+MAX_LISTED = 1_500  # draws of the generator spent on listing smaller networks
 
 When = Callable[[Network], bool]
 

@@ -6,10 +6,11 @@ import functools
 import random
 from collections.abc import Iterator, Sequence
 
-from ..gate.claims import Claim
+from ..gate.claims import Claim, parse_claims
 from ..gate.expressions import Value
+from ..gate.load import Loaded
 from ..gate.instances import MAX_GRID, Instance, instance_at, instances, size_key
-from .conjecture import Case, Unlisted
+from .case import Case, Unlisted
 from .guide import CANDIDATES, Guide
 
 PATIENCE = 200  # draws in a row that gave nothing new: the grid is taken to be exhausted
@@ -97,3 +98,15 @@ def _case(instance: Instance) -> Case:
 def _earlier(values: Sequence[Value], value: Value) -> list[Value]:
     at = values.index(value)
     return [] if at == 0 else [values[0]] if at == 1 else [values[0], values[at - 1]]
+
+
+def grid(network: str, where: dict[str, object], when: str | None = None) -> Grid:
+    """The points of `where` as cases of a Python conjecture; `network`, `where` and `when` are those of a claim file.
+
+    Raises `ValueError` that says what is wrong with them.
+    """
+    row = {"network": network, "where": where, "at_least": 0} | ({"when": when} if when else {})
+    claims, problems = parse_claims(Loaded({"claim": [row]}, ()))
+    if problems:
+        raise ValueError("; ".join(map(str, problems)))
+    return Grid(claims[0])

@@ -1,4 +1,4 @@
-"""Guidance: of several candidates take the one that shows the most new combinations of three features."""
+"""Guidance: of several candidates take, every other time, the one that shows the most new combinations of three features."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ CANDIDATES = 3
 
 
 class Guide:
-    """Remembers which triples of features were shown. A conjecture false where three equations hold is met once their triple is."""
+    """Remembers which triples of features were shown: a conjecture that is false where three equations hold is met once their triple is.
+
+    Every other pick is the first candidate, since new triples favour networks of many mechanisms.
+    """
 
     def __init__(self) -> None:
         self._shown: set[int] = set()
+        self._picks = 0
 
     def pick(self, candidates: Sequence[tuple[T, Network]]) -> T:
-        """The candidate with the most new triples (the first of equals); its triples are shown from now on."""
+        """The candidate with the most new triples (the first of equals), or simply the first; its triples are shown from now on."""
+        self._picks += 1
         best: T = candidates[0][0]
         new: set[int] = set()
-        for candidate, network in candidates:
+        for candidate, network in candidates[: 1 if self._picks % 2 else None]:
             fresh = _triples(network) - self._shown
             if len(fresh) > len(new):
                 best, new = candidate, fresh

@@ -6,10 +6,10 @@ import multiprocessing
 import signal
 from types import FrameType
 
-from .conjecture import Case, Outcome
+from .case import Case, Outcome
 from .load import Target, conjecture_of
 
-CASE_LIMIT = 60.0  # seconds
+CASE_LIMIT = 20.0  # seconds
 
 
 class _OutOfTime(BaseException):

@@ -17,7 +17,7 @@ from ..gate.engines import engines
 from ..gate.load import Unreadable, load, loads
 from ..gate.text import place
 from ..gate.verdict import judge
-from .conjecture import Case, Conjecture, Outcome
+from .case import Case, Conjecture, Outcome
 from .grid import Grid
 
 BUILT_IN = Path(__file__).parents[1] / "conjectures"

@@ -19,9 +19,10 @@ from typing import Any
 from ...numerics.network import Network, UnsupportedNetwork
 from ..answer import Answer, Contradiction
 from ..gate.fields import LABELS
-from .conjecture import MINIMUM, Case, Conjecture, Outcome, Space
+from .case import MINIMUM, Case, Conjecture, Outcome, Space
 from .domain import Domain
 from .drawn import Drawn, When
+from .grid import Grid
 
 Predicate = Callable[[Network, Answer], bool | None]
 CASE_SECONDS = 10.0  # for one answer
@@ -38,7 +39,7 @@ def conjecture(
 ) -> Callable[[Predicate], Conjecture]:
     """Make a conjecture of a predicate, which returns whether it holds for a network: True, False, or None where it says nothing.
 
-    `networks` is a `Domain` or a Hypothesis strategy (`oracle.strategies.networks(...)`). Networks for which `when(network)` is
+    `networks` is a `Domain`, a `grid` of points as in a claim file, or a Hypothesis strategy (`oracle.strategies.networks(...)`). Networks for which `when(network)` is
     false are left out before anything is computed. The predicate is called only where the dimension is known at the label
     `require`, except with "numerical", where it is called with any answer. Its docstring's first line is the statement.
     Raises `ValueError` for an unknown label or expectation, `TypeError` for anything else in place of networks.
@@ -63,6 +64,10 @@ def _space(networks: Any, when: When | None) -> Space:
     domain = networks if isinstance(networks, Domain) else getattr(networks, "domain", None)
     if isinstance(domain, Domain):
         return Drawn(domain, when)
+    if isinstance(networks, Grid):
+        if when is not None:
+            raise ValueError("a grid has its own condition: grid(network, where, when)")
+        return networks
     if not hasattr(networks, "example"):
         raise TypeError(f"{networks!r} is neither a Domain nor a Hypothesis strategy of networks")
     from ..strategies import FromStrategy

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..journal import Journal
-from .conjecture import Case, Conjecture, Outcome
+from .case import Case, Conjecture, Outcome
 
 
 class Record:

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ..console import printable
-from .conjecture import Case, Outcome
+from .case import Case, Outcome
 from .verdict import KEPT, Verdict
 
 MAX_CERTIFICATE = 1_200  # characters shown in the text

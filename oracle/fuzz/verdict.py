@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from .. import exits
-from .conjecture import Case, Conjecture, Outcome
+from .case import Case, Conjecture, Outcome
 from .edges import EDGES, MECHANISMS, edges, mechanisms
 
 KEPT = 5  # undecided and crashed cases shown
