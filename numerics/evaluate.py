@@ -96,7 +96,7 @@ def jacobian(program: Program, ring: Ring, bindings: Mapping[str, Any], differen
     columns by parameter tensor in program order, each flattened row-major. `differentiate` names another value than the output.
     """
     target = program.output if differentiate is None else differentiate
-    many = {k: v for k, v in bindings.items() if _has_inputs(program, k, v)}
+    many = {k: v for k, v in bindings.items() if has_inputs(program, k, v)}
     count = len(next(iter(many.values()))) if many else 1
     blocks = [(s.data, int(np.prod(s.shape))) for s in program.instructions if s.operation == "param"]
     widest = max((int(np.prod(s.shape)) for s in program.instructions), default=1)
@@ -109,7 +109,7 @@ def jacobian(program: Program, ring: Ring, bindings: Mapping[str, Any], differen
     return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 
 
-def _has_inputs(program: Program, label: str, given: Any) -> bool:
+def has_inputs(program: Program, label: str, given: Any) -> bool:
     for step in program.instructions:
         name = step.data.label if step.operation == "exp" else step.data
         if step.operation in ("param", "input", "exp") and name == label:
@@ -204,7 +204,7 @@ def _entrywise_tangents(
 ) -> None:
     step = program.instructions[index]
     for position, operand in enumerate(step.operands):
-        factor = _factor(ring, step.operation, step.operands, position, values, index)
+        factor = partial(ring, step.operation, step.operands, position, values, index)
         blocks = list(duals[operand].tangents)
         if duals[operand].identity is not None:
             blocks.append(str(duals[operand].identity))
@@ -220,7 +220,7 @@ def _entrywise_tangents(
             _accumulate(ring, dual, block, Lifted(np.broadcast_to(array, (*lead, *step.shape)), inputs))
 
 
-def _factor(
+def partial(
     ring: Ring, operation: str, operands: tuple[int, ...], position: int, values: list[Lifted], index: int
 ) -> Lifted | None:
     """The partial derivative of an entrywise instruction by one operand (None: 1)."""

@@ -9,6 +9,7 @@ matrix decomposition*, J. Symbolic Computation 56 (2013).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,14 +121,16 @@ class _Elimination:
                 _reduce(part, self.ring, product)
 
     def _leaf(self, columns: Array) -> list[int]:
-        """Eliminate a few columns below row `top`: pivots are sought among the first rows that are not zero there."""
+        """Eliminate a few columns below row `top`: pivots are sought among some rows that are not zero there."""
         found: list[int] = []
         while self.top < len(self.work) and len(columns):
             top = self.top
             panel = _columns(self.work[top:], columns)
-            candidates = _first_rows(panel, len(columns) + SPARE_ROWS)
-            tableau = panel[candidates]
-            rows, places = _exchange(tableau, self.ring)
+            for candidates in _some_rows(panel, len(columns) + SPARE_ROWS):
+                tableau = panel[candidates]
+                rows, places = _exchange(tableau, self.ring)
+                if len(rows) == len(columns):
+                    break
             if not rows:
                 break
             inverse = tableau[np.ix_(rows, places)]
@@ -169,10 +172,13 @@ def _columns(work: Array, columns: Array) -> Array:
     return work[:, _slice(columns)]
 
 
-def _first_rows(panel: Array, count: int) -> Array:
-    """The first `count` rows that are not zero, or all of them."""
-    head = np.flatnonzero(panel[: 2 * count].any(axis=1))[:count]
-    return head if len(head) == count else np.flatnonzero(panel.any(axis=1))[:count]
+def _some_rows(panel: Array, count: int) -> Iterator[Array]:
+    """Choices of `count` rows in which to look for pivots: the first; some some evenly spread
+    (neighbours are often alike: they belong to one input), or the first that are not zero."""
+    yield np.arange(min(count, len(panel)))
+    spread = np.arange(0, len(panel), max(1, len(panel) // count))
+    spread = spread[panel[spread].any(axis=1)]
+    yield spread if len(spread) >= count else np.flatnonzero(panel.any(axis=1))[:count]
 
 
 def _exchange(tableau: Array, ring: PrimeField) -> tuple[list[int], list[int]]:
@@ -233,19 +239,22 @@ def self_test(ring: PrimeField) -> None:
 
 def kernel(matrix: Array, ring: PrimeField) -> Array:
     """A basis of the vectors that the matrix annihilates mod p: residues (columns - rank, columns)."""
-    found = pivots(matrix, ring)
-    width, r = matrix.shape[1], len(found.columns)
-    work = np.array(ring.reduce(np.asarray(matrix, dtype=np.float64))[found.rows])
-    for row, c in enumerate(found.columns):  # Gauss-Jordan on the pivot columns: each is a unit vector in the end
-        below = row + int(np.flatnonzero(work[row:, c])[0])
-        work[[row, below]] = work[[below, row]]
-        work[row] = ring.mul(work[row], ring.lift(np.array(pow(int(work[row, c]) % ring.p, -1, ring.p))))
-        factors = work[:, c].copy()
-        factors[row] = 0
-        work = ring.reduce(work - factors[:, None] * work[row])
-    free = [c for c in range(width) if c not in set(found.columns)]
-    basis = np.zeros((len(free), width))
+    self_test(ring)
+    work = np.array(ring.reduce(np.asarray(matrix, dtype=np.float64)), order="C")
+    elimination = _Elimination(work, ring)
+    chosen = np.array(elimination.run(0, work.shape[1]), dtype=np.int64)
+    free = np.setdiff1d(np.arange(work.shape[1]), chosen)
+    solved = np.zeros((len(chosen), len(free)))  # the inverse of the minor times the free columns, from the last block on
+    stop = len(chosen)
+    while stop:
+        start = elimination.blocks[stop - 1]
+        rows = work[start:stop]
+        rest = ring.reduce(rows[:, free] - ring.matmul(rows[:, chosen[stop:]], solved[stop:]))
+        tableau = rows[:, chosen[start:stop]]
+        r, c = _exchange(tableau, ring)
+        solved[start + np.array(c)] = ring.matmul(tableau[np.ix_(r, c)], rest[r])
+        stop = start
+    basis = np.zeros((len(free), work.shape[1]))
     basis[np.arange(len(free)), free] = 1
-    if r:
-        basis[:, found.columns] = -work[:, free].T
+    basis[:, chosen] = -solved.T
     return basis

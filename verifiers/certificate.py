@@ -95,7 +95,7 @@ def _attempt(
     if _late(deadline):
         notes.append("lower bound not tried: no time was left")
     else:
-        lower, sides, note = _lower(upper.narrowed, seed, ring, upper.value)
+        lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
@@ -105,19 +105,19 @@ def _attempt(
 Found = tuple[LowerBound | None, dict[str, Any], str | None]  # the bound, its side conditions, why there is none
 
 
-def _lower(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
-    """The best lower bound over the token counts, fewest first, until it reaches the target or stays the same."""
+def _lower(network: Network, seed: int, ring: PrimeField, upper: UpperBound) -> Found:
+    """The best lower bound over the token counts, fewest first, until it reaches the upper bound or stays the same."""
     best: Found | None = None
     for tokens in token_counts(network):
-        found = _lower_with_tokens(replace(network, t=tokens), seed, ring, target)
+        found = _lower_with_tokens(replace(network, t=tokens), seed, ring, upper)
         stable = best and best[0] and found[0] and found[0].value == best[0].value
         best = found if best is None or found[0] else best
-        if stable or (found[0] and found[0].value >= target):
+        if stable or (found[0] and found[0].value >= upper.value):
             break
     return best or (None, {}, "no lower bound: no number of tokens to try")
 
 
-def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: int) -> Found:
+def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, upper: UpperBound) -> Found:
     """A lower bound for this network, and so for all that compute its functions, with its side conditions."""
     program = record(network)
     sides: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def _lower_with_tokens(network: Network, seed: int, ring: PrimeField, target: in
             return None, {}, "no lower bound: the exponents could not be shown independent, so exponentials may not be treated as free"
         sides["exponents"] = {"draws": draws_json(draws)}
     try:
-        return rank_lower_bound(network, program, seed, ring, target), sides, None
+        return rank_lower_bound(network, program, seed, ring, upper.value, upper.spare_columns), sides, None
     except NoPoint as reason:
         return None, {}, f"no lower bound: {reason}"
 

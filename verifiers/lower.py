@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..numerics.evaluate import evaluate, jacobian
+from ..numerics.adjoint import jacobian_columns
+from ..numerics.evaluate import evaluate
 from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.program import Program
@@ -50,20 +51,24 @@ class LowerBound:
         }
 
 
-def rank_lower_bound(network: Network, program: Program, seed: int, ring: PrimeField, target: int) -> LowerBound:
+def rank_lower_bound(
+    network: Network, program: Program, seed: int, ring: PrimeField, target: int, spare: Sequence[int] = ()
+) -> LowerBound:
     """The largest minor found; inputs are doubled until the rank reaches `target` or stays the same.
 
-    Guaranteed: generic rank >= value (with exponentials: provided their exponents are independent). Not guaranteed: that
-    the generic rank is not larger. Raises `NoPoint` if no input can be evaluated.
+    The columns in `spare` are left out: the caller expects them to be combinations of the others. Guaranteed: generic rank >= value
+    (with exponentials: provided their exponents are independent). Not guaranteed: that the generic rank is not larger. Raises
+    `NoPoint` if no input can be evaluated.
     """
     size = int(np.prod(program.shape(program.output)))
-    wanted = min(target, network.parameters) // size + 2
+    columns = np.setdiff1d(np.arange(network.parameters), np.asarray(spare, dtype=np.int64))
+    wanted = -(-min(target, len(columns)) // size) + 1
     ceiling = max(MAX_ROWS_FACTOR * network.parameters // size, wanted) + 2
     best: LowerBound | None = None
     while True:
         numbers, bindings = usable_inputs(network, program, seed, ring, wanted)
-        found = pivots(jacobian(program, ring, bindings), ring)
-        bound = _compact(network.t, numbers, found.rows, found.columns, size)
+        found = pivots(jacobian_columns(program, ring, bindings, columns), ring, overwrite=True)
+        bound = _compact(network.t, numbers, found.rows, columns[found.columns].tolist(), size)
         stable = best is not None and best.value == bound.value
         best = bound
         if bound.value >= target or stable or wanted >= ceiling:

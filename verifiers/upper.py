@@ -10,8 +10,8 @@ import numpy as np
 
 from ..numerics.network import Network
 from ..numerics.point import Point
-from ..numerics.rank import pivots
 from ..numerics.rings import Array, PrimeField
+from . import span
 from .blocks import Block, attention_dimension, blocks
 from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
@@ -26,7 +26,8 @@ class UpperBound:
     """A proven upper bound `value` and what proves it; `redundancy` splits parameters - value by symmetry or rewrite.
 
     `frozen` names the tensors that are identities at the point where the fields' span is taken; `narrowed` is the network after
-    the rewrites that only remove parameters: it computes the same functions.
+    the rewrites that only remove parameters: it computes the same functions. `gauge`: parameters of `reduced` along which the
+    fields are independent at the point.
     """
 
     value: int
@@ -37,6 +38,12 @@ class UpperBound:
     redundancy: tuple[tuple[str, int], ...]
     narrowed: Network
     frozen: tuple[str, ...] = ()
+    gauge: tuple[int, ...] = ()
+
+    @property
+    def spare_columns(self) -> tuple[int, ...]:
+        """Columns of the Jacobian of `narrowed` at the seed's point that the fields make combinations of the others."""
+        return self.gauge if self.reduced == self.narrowed and not self.frozen else ()
 
     def to_json(self) -> dict[str, Any]:
         """The `upper` object of a certificate."""
@@ -78,18 +85,18 @@ def _by_fields(
     point = free.freeze(reduced, layers, Point(seed, ring.p).parameters(reduced))
     frozen = tuple(name for i in layers for name in free.frozen(reduced, reduced.layers[i - 1]))
     fields: list[Symmetry] = [*catalogue(reduced), *free.fields(reduced, layers)]
-    vectors = [f.vectors(reduced, point, ring) for f in fields if isinstance(f, Field)]
+    moved = [f.moved(reduced, point, ring) for f in fields if isinstance(f, Field)]
     conditional: list[tuple[Symmetry, Array | None]] = []  # they count only where the point is general enough
     conditional += [(n, n.vectors(reduced, point, ring)) for n in nulls(reduced)]
     conditional += [(b, b.vectors(reduced, point, ring, seed)) for b in blocks(reduced)]
     for symmetry, spanned in conditional:
         if spanned is not None:
             fields.append(symmetry)
-            vectors.append(spanned)
-    spans = spans_in_turn(vectors, ring)
+            moved.append(span.split(spanned, reduced))
+    spans, gauge = span.span_in_turn(reduced, moved, ring)
     split = rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]
     used = tuple(f for f, n in zip(fields, spans, strict=True) if n)
-    return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), reduced, frozen)
+    return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), reduced, frozen, tuple(gauge))
 
 
 def rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:
@@ -113,16 +120,7 @@ def field_spans(
     network: Network, fields: tuple[Field, ...], point: Mapping[str, Array], ring: PrimeField
 ) -> list[int]:
     """By how much each field in turn enlarges the span at the point: the sum is the rank mod p, at most the generic span over Q."""
-    return spans_in_turn([f.vectors(network, point, ring) for f in fields], ring)
-
-
-def spans_in_turn(vectors: list[Array], ring: PrimeField) -> list[int]:
-    """By how much each set of vectors enlarges the span of those before it."""
-    if not vectors:
-        return []
-    owner = np.repeat(np.arange(len(vectors)), [len(v) for v in vectors])
-    independent = pivots(np.concatenate(vectors).T, ring).columns
-    return [int(n) for n in np.bincount(owner[independent], minlength=len(vectors))]
+    return span.span_in_turn(network, [f.moved(network, point, ring) for f in fields], ring)[0]
 
 
 def ambient_dimension(network: Network) -> int | None:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from neuromanifold.numerics.rank import BASE_COLUMNS, pivots, rank, self_test
+from neuromanifold.numerics.rank import BASE_COLUMNS, kernel, pivots, rank, self_test
 from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
 from sympy.polys.matrices import DomainMatrix
 
@@ -137,6 +137,15 @@ def test_overwriting_gives_the_same():
     found = pivots(matrix, RING)
     assert pivots(matrix.T.copy().T, RING, overwrite=True) == found  # not contiguous: copied
     assert pivots(matrix, RING, overwrite=True) == found
+
+
+@pytest.mark.parametrize(("n", "m", "r"), [(3, 5, 2), (70, 90, 60), (90, 40, 40), (50, 50, 0), (60, 100, 60)])
+def test_kernel(n, m, r):
+    matrix = RING.lift(of_rank(np.random.default_rng([n, m]), n, m, r, DEFAULT_PRIME))
+    found = kernel(matrix, RING)
+    assert found.shape == (m - r, m)
+    assert rank(found, RING) == m - r
+    assert not RING.matmul(matrix, found.T).any()
 
 
 class WrongAtLargeSizes(PrimeField):

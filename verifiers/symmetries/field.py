@@ -115,15 +115,24 @@ class Field:
 
     def vectors(self, network: Network, point: Mapping[str, Array], ring: LinearRing) -> Array:
         """The field at a point for each basis element of its variable: residues (dimension, parameters)."""
+        moved = self.moved(network, point, ring)
+        count = len(self.variable.at(point, ring))
+        sizes = [(name, int(np.prod(shape))) for name, shape in network.parameter_shapes()]
+        return np.concatenate([moved.get(name, np.zeros((count, size))) for name, size in sizes], axis=1)
+
+    def moved(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> dict[str, Array]:
+        """The part of `vectors` that belongs to each tensor that moves: residues (dimension, size of the tensor)."""
+        shapes = dict(network.parameter_shapes())
         basis = self.variable.at(point, ring)
-        moved = {name: ring.lift(np.zeros((len(basis), *shape), dtype=int)) for name, shape in network.parameter_shapes()}
+        moved: dict[str, Array] = {}
         for target, text in self.motion.items():
             name, part = _slice(target)
+            if name not in moved:
+                moved[name] = np.zeros((len(basis), *shapes[name]))
             total = _words_at(parse_words(text), basis, self.variable, point, ring)
             place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
-        flat = [ring.reduce(m.reshape(len(basis), int(np.prod(m.shape[1:])))) for m in moved.values()]
-        return np.concatenate(flat, axis=1)
+        return {name: ring.reduce(m.reshape(len(basis), -1)) for name, m in moved.items()}
 
 
 def parse_words(text: str) -> tuple[Word, ...]:
