@@ -72,6 +72,8 @@ def place_pattern(place: tuple[int | None, int | None], fault: str) -> str:
     layer, head = place
     if fault == "blind" and layer != 2:
         return "layer and head hidden by nan"
+    if fault == "tied":  # head 1 reading head 0 is every head reading head 0, since there are two
+        head = None
     where = "every layer" if layer is None else f"layer {layer}"
     return rf"{where}, every head" if head is None else rf"{where}, head {head}"
 
