@@ -25,6 +25,7 @@ from .verdict import Verdict
 EXAMPLES = 1_000
 MAX_SHRINKS = 600  # cases spent on descending from the first counterexample
 MAX_BELOW = 3_000  # cases spent on showing that nothing smaller refutes
+SHRINK_SECONDS = 30.0  # at least so long for both, where the campaign has a time limit
 MAX_LEFT_OUT = 100  # draws left out by the conjecture's condition, for each example
 
 Watch = Callable[[Verdict], None]
@@ -149,6 +150,9 @@ class _Campaign:
     def _shrink(self) -> None:
         """Descend from the counterexample, then judge every smaller case as far as they can be listed."""
         verdict, space = self.verdict, self.conjecture.space
+        if self.deadline is not None:
+            self.deadline = max(self.deadline, time.monotonic() + SHRINK_SECONDS)
+        verdict.stopped = ""
         spent, moved = 0, True
         while moved and spent < MAX_SHRINKS:
             smaller = {c.key: c for c in space.simpler(self._best)}
