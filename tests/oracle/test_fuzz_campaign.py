@@ -1,14 +1,12 @@
 """Campaigns: the smallest counterexample, honest coverage, resumption after kill -9, crashes that leave their case."""
 
 import json
-import os
 import subprocess
 import sys
 import textwrap
 import time
 
 import pytest
-
 from neuromanifold.oracle.exits import CommandError
 from neuromanifold.oracle.fuzz.campaign import run
 from neuromanifold.oracle.fuzz.case import Case
@@ -190,6 +188,6 @@ def test_the_command(tmp_path, capsys):
     assert main(["fuzz", str(claims), "--out", str(tmp_path / "o.jsonl"), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["counterexample"]["spec"] == "lightning d=1,1 a=1 t=2"
-    assert (tmp_path / "o.regressions.jsonl").exists() and os.path.getsize(tmp_path / "o.jsonl")
+    assert (tmp_path / "o.regressions.jsonl").exists() and (tmp_path / "o.jsonl").stat().st_size
     assert main(["fuzz"]) == 2
     assert main(["fuzz", str(claims), "--examples", "0"]) == 2

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
-
 from neuromanifold.numerics.evaluate import evaluate
 from neuromanifold.numerics.floats import Floats, generic_constants
 from neuromanifold.numerics.forward import record
@@ -52,7 +51,7 @@ def test_a_failure_shows_the_line():
 
 @pytest.mark.parametrize("wrong", [{"kinds": ("softmx",)}, {"kinds": ()}, {"mechanisms": ("heds",)}, {"max_parameters": 0}])
 def test_wrong_words_are_named(wrong):
-    with pytest.raises(ValueError, match="there are|smallest has"):
+    with pytest.raises(ValueError, match=r"there are|smallest has"):
         nm.networks(**wrong)
 
 
