@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("oracle", "verifiers", "numerics")
-CARRIED = (".py", ".md", ".json", ".typed")
+CARRIED = (".py", ".md", ".json", ".toml", ".typed")
 
 
 def tracked():

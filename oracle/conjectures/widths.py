@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import comb
 
+from neuromanifold.numerics.network import Network
 from neuromanifold.oracle.answer import Answer
 from neuromanifold.oracle.dimension import dimension
 from neuromanifold.oracle.fuzz.case import Conjecture
@@ -13,15 +14,13 @@ from neuromanifold.oracle.fuzz.grid import grid
 from neuromanifold.oracle.fuzz.python import conjecture
 from neuromanifold.oracle.theorems import Applied, Theorem, registry
 
-from neuromanifold.numerics.network import Network
-
 
 def _formula(theorem: Theorem, domain: Domain) -> Conjecture:
     def holds(network: Network, answer: Answer) -> bool | None:
         found = theorem.evaluate(network)
         return found.value == answer.dimension if isinstance(found, Applied) else None
 
-    holds.__name__ = theorem.id
+    holds.__name__ = theorem.id.replace("-", "_")
     holds.__doc__ = theorem.formula
     applies = conjecture(domain, source=theorem.citation, when=lambda n: isinstance(theorem.evaluate(n), Applied))
     return applies(holds)
@@ -34,8 +33,8 @@ lightning_widths = _formula(
     _BY_ID["lightning-widths"], Domain(("lightning",), 80, 4, 5, 4, mechanisms=("causal", "window"))
 )
 softmax_widths = _formula(_BY_ID["softmax-widths"], Domain(("softmax",), 80, 4, 5, 4, mechanisms=("causal", "window", "alibi")))
-softmax_stacks = _formula(_BY_ID["softmax-stack"], Domain(("softmax",), 120, 3, 6, 3, mechanisms=_STACKED))
-lightning_stacks = _formula(_BY_ID["lightning-stack"], Domain(("lightning",), 120, 3, 6, 3, mechanisms=_STACKED))
+softmax_stack = _formula(_BY_ID["softmax-stack"], Domain(("softmax",), 120, 3, 6, 3, mechanisms=_STACKED))
+lightning_stack = _formula(_BY_ID["lightning-stack"], Domain(("lightning",), 120, 3, 6, 3, mechanisms=_STACKED))
 
 
 def ambient(network: Network) -> int:

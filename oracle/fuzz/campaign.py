@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +25,7 @@ from .verdict import Verdict
 EXAMPLES = 1_000
 MAX_SHRINKS = 600  # cases spent on descending from the first counterexample
 MAX_BELOW = 3_000  # cases spent on showing that nothing smaller refutes
+SHRINK_SECONDS = 30.0  # at least so long for both, where the campaign has a time limit
 MAX_LEFT_OUT = 100  # draws left out by the conjecture's condition, for each example
 
 Watch = Callable[[Verdict], None]
@@ -41,17 +42,18 @@ def run(
     regressions: Journal | None = None,
     watch: Watch | None = None,
     limit: float = CASE_LIMIT,
+    shrink: bool = True,
 ) -> Verdict:
     """Hunt for a counterexample among `examples` cases, and say what was covered.
 
     The same target, seed and version give the same verdict, times apart, whatever the `workers` are (default: this process) and
     however often it was interrupted, unless `seconds` end it or a case needs more than `limit` seconds, which are enforced
-    in worker processes only. A survivor is not proved: only the counted cases were judged.
+    in worker processes only. Without `shrink` the first counterexample is reported as it is. A survivor is not proved: only the counted cases were judged.
     """
     started = time.monotonic()
     campaign = _Campaign(target, seed, workers or Here(), journal, regressions, watch, limit)
     campaign.deadline = None if seconds is None else started + seconds
-    verdict = campaign.hunt(examples)
+    verdict = campaign.hunt(examples, shrink)
     verdict.seconds = time.monotonic() - started
     return verdict
 
@@ -74,7 +76,7 @@ class _Campaign:
         self.deadline: float | None = None
         self.unlisted = ""
 
-    def hunt(self, examples: int) -> Verdict:
+    def hunt(self, examples: int, shrink: bool) -> Verdict:
         verdict = self.verdict
         try:
             earlier = self.regressions.cases(self.conjecture) if self.regressions else []
@@ -91,12 +93,16 @@ class _Campaign:
             if verdict.counterexample is None:
                 verdict.exhaustive = self.conjecture.space.complete(examples) and not verdict.stopped
             else:
-                self._shrink()
+                verdict.smallest = "the first that was met; nothing smaller was tried"
+                if shrink:
+                    self._shrink()
+                if self.regressions and verdict.refutation:
+                    self.regressions.add(self.conjecture, self._best, verdict.refutation)
         except Uncheckable as error:
             verdict.unusable = str(error)
         return verdict
 
-    def outcomes(self, cases: Iterable[Case | None]) -> Iterator[tuple[Case | None, Outcome]]:
+    def outcomes(self, cases: Iterable[Case | None]) -> Generator[tuple[Case | None, Outcome], None, None]:
         """Each case with its outcome, in order: from the journal, or judged now. Ends early at the deadline."""
         queue: deque[_Entry] = deque()
         running: list[_Entry] = []
@@ -149,24 +155,26 @@ class _Campaign:
     def _shrink(self) -> None:
         """Descend from the counterexample, then judge every smaller case as far as they can be listed."""
         verdict, space = self.verdict, self.conjecture.space
+        if self.deadline is not None:
+            self.deadline = max(self.deadline, time.monotonic() + SHRINK_SECONDS)
+        verdict.stopped = ""
         spent, moved = 0, True
         while moved and spent < MAX_SHRINKS:
             smaller = {c.key: c for c in space.simpler(self._best)}
             ordered = sorted(smaller.values(), key=lambda c: c.size)
-            judged, moved = self._first_refuted(ordered[: MAX_SHRINKS - spent])
+            judged, _, moved = self._first_refuted(ordered[: MAX_SHRINKS - spent])
             spent += judged
         self.unlisted = ""
-        judged, found = self._first_refuted(islice(self._below(), MAX_BELOW))
-        if found:
-            judged -= 1
-        elif verdict.stopped or self.unlisted or judged == MAX_BELOW:
-            why = self.unlisted or verdict.stopped or f"{MAX_BELOW} cases were judged"
-            verdict.smallest = f"the smallest that was met; {judged} smaller cases were judged and do not refute, then: {why}"
-        if not verdict.smallest:
+        judged, unknown, found = self._first_refuted(islice(self._below(), MAX_BELOW))
+        ended = self.unlisted or verdict.stopped or (f"{MAX_BELOW} were judged" if judged == MAX_BELOW else "")
+        judged -= found
+        if unknown:
+            verdict.smallest = f"no smaller case is known to refute: {judged} were judged, {unknown} of them without a decision"
+        elif found or not ended:
             verdict.minimal = True
             verdict.smallest = f"nothing smaller refutes: all {judged} smaller cases were judged"
-        if self.regressions and verdict.refutation:
-            self.regressions.add(self.conjecture, self._best, verdict.refutation)
+        else:
+            verdict.smallest = f"the smallest that was met; {judged} smaller cases were judged and do not refute, then: {ended}"
 
     def _below(self) -> Iterator[Case]:
         yield from self.conjecture.space.below(self._best)  # what it raises is raised where the cases are drawn
@@ -178,16 +186,20 @@ class _Campaign:
             raise LookupError("nothing was refuted")
         return case
 
-    def _first_refuted(self, cases: Iterable[Case]) -> tuple[int, bool]:
-        """Judge cases up to the first that is refuted, which becomes the counterexample; how many were judged, and whether one was."""
-        judged = 0
+    def _first_refuted(self, cases: Iterable[Case]) -> tuple[int, int, bool]:
+        """Judge cases up to the first that is refuted, which becomes the counterexample.
+
+        Returns how many were judged, how many of these without a decision, and whether one was refuted.
+        """
+        judged = unknown = 0
         with closing(self.outcomes(cases)) as found:
             for case, outcome in found:
                 judged += 1
+                unknown += outcome.outcome not in ("holds", "vacuous", "refuted")
                 if outcome.outcome == "refuted":
                     self.verdict.counterexample, self.verdict.refutation = case, outcome
-                    return judged, True
-        return judged, False
+                    return judged, unknown, True
+        return judged, unknown, False
 
 
 @dataclass

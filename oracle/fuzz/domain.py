@@ -17,7 +17,7 @@ from ...numerics.network import KINDS, NORMS, Ffn, Network, NetworkError
 SWITCHES = ("heads", "kv", "dv", "skip", "causal", "window", "rope", "alibi", "bias", "norm", "ffn")
 USUAL = tuple(s for s in SWITCHES if s != "norm")  # a proof with norms takes seconds to minutes
 NEEDS = {"kv": "heads", "window": "causal", "norm": "skip"}  # drawing the first draws the second with it
-BIASES = ("q", "k", "v", "o", "qk", "vo", "qkv", "qkvo")
+BIASES = ("q", "k", "v", "o", "qk", "qkvo")
 FFN_BIASES = ("u", "d", "ud", "qkvoud")
 ACTIVATIONS: tuple[int | str, ...] = (2, 1, 3, "silu", "gelu", "swiglu")
 POWERS = (2, 3, 1)
@@ -31,8 +31,9 @@ Choose = Callable[[Sequence[Any]], Any]
 class Domain:
     """A finite set of networks: kinds, mechanisms that may occur, and caps on sizes.
 
-    `mechanisms` are words of `SWITCHES`, by default all but norm; at most four of them (and what they need) occur together; a norm only with at most four square roots
-    (layers x tokens, twice with ffn). Raises `ValueError` for an unknown kind or mechanism, and where no network fits.
+    `mechanisms` are words of `SWITCHES`, by default all but norm; at most four of them (and what they need) occur together; a norm
+    only with at most four square roots (layers x tokens, twice with ffn). Raises `ValueError` for an unknown kind or
+    mechanism, and where no network fits.
     """
 
     kinds: tuple[str, ...] = KINDS

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from ..gate.claims import Claim, parse_claims
 from ..gate.expressions import Value
-from ..gate.load import Loaded
 from ..gate.instances import MAX_GRID, Instance, instance_at, instances, size_key
+from ..gate.load import Loaded
 from .case import Case, Unlisted
 from .guide import CANDIDATES, Guide
 

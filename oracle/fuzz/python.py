@@ -39,9 +39,10 @@ def conjecture(
 ) -> Callable[[Predicate], Conjecture]:
     """Make a conjecture of a predicate, which returns whether it holds for a network: True, False, or None where it says nothing.
 
-    `networks` is a `Domain`, a `grid` of points as in a claim file, or a Hypothesis strategy (`oracle.strategies.networks(...)`). Networks for which `when(network)` is
-    false are left out before anything is computed. The predicate is called only where the dimension is known at the label
-    `require`, except with "numerical", where it is called with any answer. Its docstring's first line is the statement.
+    `networks` is a `Domain`, a `grid` of points as in a claim file, or a Hypothesis strategy (`oracle.strategies.networks(...)`).
+    Networks for which `when(network)` is false are left out before anything is computed. The predicate is called only where the
+    dimension is known at the label `require`, except with "numerical", where it is called with any answer. Its docstring's first
+    line is the statement.
     Raises `ValueError` for an unknown label or expectation, `TypeError` for anything else in place of networks.
     """
     if require not in LABELS or expect not in ("holds", "refuted"):
