@@ -74,7 +74,8 @@ class Block:
         elif self.part == "scores":
             p.output = _scores(p, network, y, params)
         elif self.part == "values":
-            p.output = _values(p, y, params)
+            fixed = {n: p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1") if network.norm == "layer"}
+            p.output = _values(p, network, y, params | fixed)
         else:
             p.output = attention(p, network, y, params, p.input((y.m, network.t)))
         return p
@@ -84,8 +85,9 @@ class Block:
         p = self.program(network)
         names = [s.data for s in p.instructions if s.operation == "param"]
         drawn = Point(seed, ring.p, f"block/{self.layer}/").inputs(p, range(self.inputs))
-        constants = Point(seed, ring.p).constants(p)
-        matrix = jacobian(p, ring, {**constants, **{n: point[n] for n in names}, **drawn})
+        read = {s.data: point[s.data] for s in p.instructions if s.operation == "generic" and s.data in point}
+        constants = {n: v for n, v in Point(seed, ring.p).constants(p).items() if n not in read}
+        matrix = jacobian(p, ring, {**constants, **read, **{n: point[n] for n in names}, **drawn})
         found = kernel(matrix, ring)
         if matrix.shape[1] - len(found) != function_dimension(network, self):
             return None
@@ -106,30 +108,46 @@ def _sees(network: Network) -> Array:
 
 
 def _scores(p: Program, network: Network, y: Layer, params: Mapping[str, int]) -> int:
-    """All scores, (heads, key, query), masked ones 0."""
+    """All scores, (heads, key, query), masked ones 0; in softmax less the score of the query's own key."""
     x = p.input((y.m, network.t))
     group = np.array([[int(y.group_of(h) == g) for g in range(y.kv)] for h in range(y.heads)])
     q = rotate(p, project(p, x, params["Q"], params.get("bq")))
     k = rotate(p, project(p, x, params["K"], params.get("bk")))
     s = p.einsum("hai,haj->hij", p.einsum("hg,gai->hai", p.const(group), k), q)
+    if network.kind == "softmax":
+        own = p.einsum("hij,ij->hj", s, p.const(np.eye(network.t, dtype=int)))
+        s = p.add(s, p.scale(p.einsum("hj,i->hij", own, p.const(np.ones(network.t, dtype=int))), -1))
     return p.mul(s, p.const(_sees(network)[None]))
 
 
-def _values(p: Program, y: Layer, params: Mapping[str, int]) -> int:
-    """O_h V_h x for each head, and the sum of the constants: (heads + 1, n)."""
-    x, first = p.input((y.m, 1)), p.const(np.eye(y.heads + 1, y.heads, dtype=int))
-    last = p.const(np.array([[0]] * y.heads + [[1]]))
-    per_head = project(p, x, params["V"], None)
-    if "O" in params:
-        per_head = p.einsum("hnv,hvt->hnt", params["O"], per_head)
-    total = p.einsum("kh,hnt->knt", first, per_head)
-    if "bv" in params:
-        each = params["bv"]
-        if "O" in params:
-            each = p.einsum("hnv,hv->hn", params["O"], each)
-        summed = p.einsum("hn,h->n", each, p.const(np.ones(y.heads, dtype=int)))
-        total = p.add(total, p.einsum("kt,n->knt", last, summed))
-    return p.add(total, p.einsum("kt,n->knt", last, params["bo"])) if "bo" in params else total
+def _values(p: Program, network: Network, y: Layer, params: Mapping[str, int]) -> int:
+    """O_h V_g z for each head (no dv: V_g z for each group), and the sum of the constants: (heads + 1, n).
+
+    With LayerNorm z is what is read less the shift, g times a centred vector, and V_g times the shift is a constant.
+    """
+    heads = y.heads if "O" in params else y.kv
+    group = np.array([[int(y.group_of(h) == g) for g in range(y.kv)] for h in range(y.heads)])
+    to_heads = p.const(group if "O" in params else np.eye(y.kv, dtype=int))
+    z = p.input((y.m, 1))
+    if network.norm == "layer":
+        centre = p.const(y.m * np.eye(y.m, dtype=int) - 1)
+        z = p.einsum("m,mt->mt", params["g1"], p.einsum("cm,mt->ct", centre, z))
+
+    def applied(vector: int) -> int:
+        per_head = p.einsum("hg,gvt->hvt", to_heads, vector)
+        return p.einsum("hnv,hvt->hnt", params["O"], per_head) if "O" in params else per_head
+
+    moving = p.einsum("kh,hnt->knt", p.const(np.eye(heads + 1, heads, dtype=int)), applied(project(p, z, params["V"], None)))
+    one = p.const(np.ones(1, dtype=int))
+    constants = [p.einsum("gv,t->gvt", params["bv"], one)] if "bv" in params else []
+    if network.norm == "layer":
+        constants.append(project(p, p.einsum("m,t->mt", params["s1"], one), params["V"], None))
+    weight = p.const(np.full(heads, 1 if "O" in params else y.per_group))
+    last = p.const(np.eye(heads + 1, dtype=int)[heads])
+    total = moving
+    for vector in constants:
+        total = p.add(total, p.einsum("k,nt->knt", last, p.einsum("hnt,h->nt", applied(vector), weight)))
+    return p.add(total, p.einsum("k,nt->knt", last, p.einsum("n,t->nt", params["bo"], one))) if "bo" in params else total
 
 
 def _renamed(program: Program, by: int) -> Program:
@@ -154,7 +172,8 @@ def blocks(network: Network) -> Iterator[Block]:
         p = block.program(network)
         size = sum(int(np.prod(s.shape)) for s in p.instructions if s.operation == "param")
         if dimension <= size:
-            yield Block(block.part, block.layer, block.to, dimension // int(np.prod(p.shape(p.output))) + dimension // 4 + 2)
+            rows = 1 if block.part == "scores" else min(4, int(np.prod(p.shape(p.output))))  # an input gives so many at least
+            yield Block(block.part, block.layer, block.to, dimension // rows + 2)
 
 
 def function_dimension(network: Network, block: Block) -> int | None:
@@ -172,17 +191,22 @@ def _score_dimension(network: Network, y: Layer) -> int | None:
         return None
     lines = len({"q", "k"} & set(network.bias))
     same = comb(y.m + 1, 2) + (y.m if lines else 0) + (lines == 2)
+    if network.kind == "softmax" and "k" in network.bias:  # its linear part and constant are no others than at a distance
+        same = comb(y.m + 1, 2)
     distances = np.flatnonzero([np.trace(_sees(network), s).any() for s in range(1 - network.t, network.t)])
     apart = (y.m + ("k" in network.bias)) * (y.m + ("q" in network.bias))
     return int(y.heads * (same + (len(distances) - 1) * apart))
 
 
 def _value_dimension(network: Network, y: Layer) -> int | None:
-    """Softmax, one head in each group: O_h V_h of bounded rank, and one constant."""
-    if network.kind != "softmax" or y.per_group > 1 or y.dv is None:
+    """Softmax: for each group the stack of its O_h V_g (no dv: V_g), of bounded rank, and one constant."""
+    if network.kind != "softmax" or (y.dv is None and network.norm != "layer"):
         return None
-    rank = min(y.dv, y.m, y.n)
-    return y.heads * rank * (y.n + y.m - rank) + y.n * bool(set(network.bias) & {"v", "o"})
+    reads = y.m - (network.norm == "layer")
+    rows = y.n if y.dv is None else y.per_group * y.n
+    rank = min(y.dv or y.n, reads, rows)
+    constant = network.norm == "layer" or bool(set(network.bias) & {"v", "o"})
+    return y.kv * rank * (rows + reads - rank) + y.n * constant
 
 
 def _ffn(network: Network, y: Layer) -> int | None:

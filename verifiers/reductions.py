@@ -84,6 +84,8 @@ def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
 
 def score_width(network: Network, y: Layer) -> int:
     """The largest useful head width of a layer without rope."""
+    if network.kind == "softmax" and network.norm == "layer" and y.m > 1:
+        return y.m - 1  # keys read a centred stream, up to a constant that softmax does not see
     biases = set(network.bias) & {"q", "k"} if network.kind == "lightning" else set()
     return y.m + (biases == {"q", "k"} or (biases == {"k"} and y.per_group > 1))
 

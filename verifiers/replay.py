@@ -1037,6 +1037,9 @@ def reduced(net: Network, step: Any) -> Network:
     if rule == "head-width":
         require(net.kind != "mlp", "reduction", f"{what}: no heads")
         require(not net.rope or net.alone, "reduction", f"{what}: rope")
+        if net.kind == "softmax" and net.norm == "layer" and layer.m > 1:  # keys are centred up to a constant
+            require(layer.a > size == layer.m - 1, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
+            return checked(with_layer(net, i, a=size))
         constant = net.kind == "lightning" and "k" in bias and ("q" in bias or layer.heads > layer.kv)
         require(layer.a > size == layer.m + constant, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
         layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
@@ -1092,18 +1095,29 @@ def distances(net: Network) -> int:
 
 
 def score_space(net: Network, layer: Layer) -> int:
-    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance."""
+    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance.
+
+    In softmax these are the differences of the scores to that of the query's own key.
+    """
     need(net.rope and not net.alone, "block: scores are for rope")
     k, q = "k" in net.bias, "q" in net.bias
-    itself = comb(layer.m + 1, 2) + layer.m * (k or q) + (k and q)  # distance 0: a quadratic polynomial of one token
+    itself = comb(layer.m + 1, 2)  # distance 0: a polynomial of one token
+    if net.kind == "lightning" or not k:  # in softmax the key bias has its linear part and constant at the distances
+        itself += layer.m * (k or q) + (k and q)
     return layer.heads * (itself + (distances(net) - 1) * (layer.m + k) * (layer.m + q))
 
 
 def value_space(net: Network, layer: Layer) -> int:
-    """Return the dimension of a variety that contains all (O_h V_h) and the sum of the constants, one head a group."""
-    need(net.kind == "softmax" and layer.dv and layer.heads == layer.kv, "block: no such values")
-    rank = min(layer.dv, layer.m, layer.n)
-    return layer.heads * rank * (layer.m + layer.n - rank) + (layer.n if net.bias & set("vo") else 0)
+    """Return the dimension of a variety that contains all (O_h V_g) and the sum of the constants.
+
+    For each group the stack of its O_h V_g is one matrix of bounded rank. LayerNorm: on centred vectors, m - 1 dimensions.
+    """
+    flat = net.norm == "layer"
+    need(net.kind == "softmax" and (layer.dv or flat), "block: no such values")
+    need(layer.heads % layer.kv == 0, "block: groups of different sizes")
+    rows, reads = layer.n * (layer.heads // layer.kv if layer.dv else 1), layer.m - flat
+    rank = min(layer.dv or layer.n, reads, rows)
+    return layer.kv * rank * (rows + reads - rank) + (layer.n if flat or net.bias & set("vo") else 0)
 
 
 def attention_space(net: Network, i: int) -> int:
@@ -1476,21 +1490,40 @@ def constant_source(c: Chart, i: int, after: str) -> tuple[str, int]:
 
 
 def ones(c: Chart, i: int, after: str) -> Motions:
-    """LayerNorm does not see the all-ones direction: a constant along it goes from one bias to the next of the stream."""
+    """LayerNorm does not see the all-ones direction: a constant along it goes from one constant of the stream to the next."""
     need(c.net.norm == "layer", "ones needs norm=layer")
     need(after == "attention" or c.layer(i).h, "after ffn needs ffn")
     inner = after == "attention" and bool(c.layer(i).h)
     need(inner or i < len(c.net.layers), "the last stream is the output")
     j, place = (i, "ffn") if inner else (i + 1, "attention")
-    v, (source, gained), (target, lost) = Motion(c), constant_source(c, i, after), constant_source(c, j, place)
-    for r in range(c.layer(i).n):
-        v.put(lost, i, source, 0, r)
-        v.put(-gained, j, target, 0, r)
+    v = Motion(c)
+    gained, lost = constant_step(c, i, after), constant_step(c, j, place)
+    for layer, (motion, _), (_, factor), sign in ((i, gained, lost, 1), (j, lost, gained, -1)):
+        for (name, x), value in motion.items():
+            for r in range(c.layer(i).n):
+                v.put(sign * factor * value, layer, name, 0, r, x)
     yield v
 
 
-def stream_columns(c: Chart, i: int, after: str) -> list[list[int]]:
-    """Return vectors that span, whatever the input, the values of the stream after attention or ffn of layer i."""
+def constant_step(c: Chart, i: int, after: str) -> tuple[dict[tuple[str, int], int], int]:
+    """Return a motion of all rows (tensor, column) that adds a constant multiple of the ones to the stream, and the multiple.
+
+    Besides biases: in softmax what the values read of the shift, w s, w being orthogonal to the scaled centred vectors.
+    """
+    layer, net = c.layer(i), c.net
+    if after == "attention" and "o" not in net.bias and "v" not in net.bias:
+        need(net.kind == "softmax" and not layer.dv, "a constant without biases needs softmax without dv")
+        w = [1] * layer.m
+        for x, y in product(range(layer.m), range(layer.m)):
+            w[x] = w[x] * (c.value(i, "g1", y) if x != y else 1) % c.p
+        times = len(layer.members(0)) * sum(w[x] * c.value(i, "s1", x) for x in range(layer.m))
+        return {("V", x): value for x, value in enumerate(w)}, times
+    name, times = constant_source(c, i, after)
+    return {(name, 0): 1}, times
+
+
+def stream_columns(c: Chart, i: int, after: str) -> tuple[list[list[int]], list[list[int]]]:
+    """Return vectors that span, with the constants that are the second part, the values of the stream of layer i."""
     layer, net = c.layer(i), c.net
 
     def of(name: str, k: int) -> list[list[int]]:
@@ -1500,15 +1533,15 @@ def stream_columns(c: Chart, i: int, after: str) -> list[list[int]]:
         return [[c.flat[start + r * width + x] for r in range(rows)] for x in range(width)]
 
     if after == "ffn":
-        return of("D", 0) + of("bd", 0)
+        return of("D", 0), of("bd", 0)
     if layer.dv:
-        return [column for h in range(layer.heads) for column in of("O", h)] + of("bo", 0)
+        return [column for h in range(layer.heads) for column in of("O", h)], of("bo", 0)
     matrices = [column for g in range(layer.kv) for column in of("V", g)]
-    constants = [[len(layer.members(g)) * b for b in column] for g in range(layer.kv) for column in of("bv", g)]
-    constants += of("bo", 0)
-    if net.kind == "softmax" and constants:  # the weights of a query sum to one: one constant in all
-        constants = [[sum(z) for z in zip(*constants, strict=True)]]
-    return matrices + constants
+    biases = [[len(layer.members(g)) * b for b in column] for g in range(layer.kv) for column in of("bv", g)]
+    if net.kind != "softmax":
+        return matrices + [column for g in range(layer.kv) for column in of("bv", g)], of("bo", 0)
+    constants = biases + of("bo", 0)  # the weights of a query sum to one: one constant in all
+    return matrices, [[sum(z) for z in zip(*constants, strict=True)]] if constants else []
 
 
 def null_space(c: Chart, vectors: list[list[int]], size: int) -> list[dict[int, int]]:
@@ -1533,14 +1566,29 @@ def hidden_readers(c: Chart, i: int, after: str) -> tuple[int, list[Reader]]:
 
 
 def unseen(c: Chart, i: int, after: str) -> Motions:
-    """A reader changes nothing along n where n . s = 0 for all values s of the stream."""
+    """A reader changes nothing along n where n . s = 0 for all values s of the stream, a constant where n . s is constant."""
     j, found = hidden_readers(c, i, after)
-    for n in null_space(c, stream_columns(c, i, after), c.layer(i).n):
-        for W, _, k in found:
+    moving, constants = stream_columns(c, i, after)
+    size = c.layer(i).n
+    need(len(moving) < size, "unseen: the stream may be anything")
+    if len(moving) + len(constants) < size:
+        yield from along(c, j, found, null_space(c, moving + constants, size), [0] * size)
+    if constants:
+        total = [sum(z) for z in zip(*constants, strict=True)]
+        yield from along(c, j, [r for r in found if absorbs(c, j, r)], null_space(c, moving, size), total)
+
+
+def along(c: Chart, j: int, found: list[Reader], null: list[dict[int, int]], constant: list[int]) -> Motions:
+    """Each row of each reader moves by n, and the constant that it makes is absorbed."""
+    for n in null:
+        made = sum(value * constant[x] for x, value in n.items()) % c.p
+        for W, bias, k in found:
             for r in range(c.at[f"{j}.{W}", k][1]):
                 v = Motion(c)
                 for x, value in n.items():
                     v.put(value, j, W, k, r, x)
+                if made:
+                    undo(v, j, (W, bias, k), {r: made})
                 yield v
 
 
@@ -1841,7 +1889,13 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
             x = attention(net, i, ring, w, x, draw, n)
         elif part == "scores":
             q, k = queries_keys(net, i, ring, w, x, draw)
-            x = [[ring.dot(k[layer.group(h)][y], q[h][j]) for y in net.visible(j)] for h in range(len(q)) for j in range(t)]
+            x = []
+            for h, j in product(range(len(q)), range(t)):
+                row = [ring.dot(k[layer.group(h)][y], q[h][j]) for y in net.visible(j)]
+                if net.kind == "softmax":
+                    own = ring.dot([ring.ratio(-1)], [ring.dot(k[layer.group(h)][j], q[h][j])])
+                    row = [ring.sum([z, own]) for z in row]
+                x.append(row)
         elif part == "values":
             x = values(net, i, ring, w, x[0])
         elif part == "ffn":
@@ -1855,13 +1909,26 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
 
 
 def values(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> Stream:
-    """Return O_h V_h x for each head, and the sum of all constants where there are any."""
-    heads = range(net.layers[i - 1].heads)
-    found = [affine(ring, w[f"{i}.O"][h], None, affine(ring, w[f"{i}.V"][h], None, x)) for h in heads]
-    constants = []
-    if "v" in net.bias:
-        biases = [[b for (b,) in w[f"{i}.bv"][h]] for h in heads]
-        constants = [affine(ring, w[f"{i}.O"][h], None, biases[h]) for h in heads]
+    """Return O_h V_g z for each head (no dv: V_g z for each group), and the sum of all constants where there are any.
+
+    z is x; with LayerNorm g times x centred (times the width), and V_g times the shift is a constant.
+    """
+    layer, constants = net.layers[i - 1], []
+    if net.norm == "layer":
+        mean = ring.dot([ring.ratio(-1)], [ring.sum(x)])
+        x = [ring.dot(g, [ring.sum([ring.dot([ring.ratio(len(x))], [z]), mean])]) for g, z in zip(w[f"{i}.g1"][0], x, strict=True)]
+    found = []
+    for h in range(layer.heads):
+        g = layer.group(h)
+        if layer.dv or h == layer.members(g)[0]:  # no dv: heads of one group differ in nothing
+            z = affine(ring, w[f"{i}.V"][g], None, x)
+            found.append(affine(ring, w[f"{i}.O"][h], None, z) if layer.dv else z)
+        made = []
+        if "v" in net.bias:
+            made.append([b for (b,) in w[f"{i}.bv"][g]])
+        if net.norm == "layer":
+            made.append(affine(ring, w[f"{i}.V"][g], None, [s for (s,) in w[f"{i}.s1"][0]]))
+        constants += [affine(ring, w[f"{i}.O"][h], None, c) if layer.dv else c for c in made]
     if "o" in net.bias:
         constants.append([b for (b,) in w[f"{i}.bo"][0]])
     return [*found, [ring.sum(z) for z in zip(*constants, strict=True)]] if constants else found
@@ -2449,23 +2516,26 @@ def check(text: str) -> Verdict:
     require(all(hole.strip() for hole in holes), "schema", "a hole without a name")
     require(1 << 20 < p < 1 << 31 and p % 4 == 3, "prime", "the prime is not in range, or not 3 mod 4")
     require(all(p % k for k in range(3, isqrt(p) + 1, 2)), "prime", f"{p} is composite")
-    source, verdict = Source(p, seed), "holey" if holes else "valid"
-
+    source, family = Source(p, seed), ""
     if isinstance(file["claim"], dict) and "least" in file["claim"]:
-        return Verdict(verdict, spec=spec, family=check_family(file, spec, source), holes=holes)
+        require("radicands" not in file, "schema", "radicands without need")
+        below = above = 0
+        family = check_family(file, spec, source)
+    else:
+        below, above = check_bounds(file, parse(spec), source)
+    return Verdict("holey" if holes else "valid", spec=spec, lower=below, upper=above, family=family, holes=holes)
+
+
+def check_bounds(file: Mapping[str, Any], net: Network, source: Source) -> tuple[int, int]:
+    """Return the bounds of one network that the file claims and proves."""
     claim = record(file["claim"], "lower upper", "claim")
     lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
-    net = parse(spec)
     require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
-        rule = record(file["upper"], "rule reductions spec", "upper")
-        for step in array(rule["reductions"], "reductions", 8 * MAX_LAYERS):
-            exact = not isinstance(step, dict) or step.get("rule") not in ("wider-heads", "wider-values")
-            require(exact, "reduction", "the chart is one of a network with the same functions")
-            net = reduced(net, step)
-        require(net == parse(words(rule["spec"], "upper.spec")), "reduction", "the reductions do not lead to upper.spec")
+        side_conditions(net, file)
+        require("radicands" not in file, "schema", "radicands without need")
         chart_applies(net, 2 if net.rope else 1)
-        check_coordinates([net], source, file)
+        check_coordinates([net], source, file["lower"], file["upper"], file.get("exponents"))
         below = above = chart_size(net)
         require(lower == upper == below, "claim", f"the chart has {below} free entries, the claim is {lower} to {upper}")
     else:
@@ -2474,7 +2544,7 @@ def check(text: str) -> Verdict:
         below = check_lower(net, source, file)
     require(upper == above, "claim", f"upper is {above}, the claim is {upper}")
     require(lower == below, "claim", f"lower is {below}, the claim is {lower}")
-    return Verdict(verdict, spec=spec, lower=below, upper=above, holes=holes)
+    return below, above
 
 
 def check_upper(net: Network, source: Source, rule: Any, upper: int) -> int:
