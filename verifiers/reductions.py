@@ -33,6 +33,8 @@ class Reduction:
             return replace(network, a=_set(network.a, i, self.size))
         if self.rule in ("value-width", "wider-values"):
             return replace(network, dv=_set(network.dv or (), i, self.size))
+        if self.rule == "wider-groups":
+            return replace(network, kv=_set(network.kv, i, self.size))
         if self.rule == "group-heads":
             return replace(network, heads=_set(network.heads, i, self.size))
         if self.rule == "one-key":
@@ -120,9 +122,11 @@ def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple
     steps: list[Reduction] = []
     found: list[int] = []
     for y in network.layers if network.kind == "lightning" and not network.rope else ():
-        if y.heads == 1 or y.per_group > 1:
+        if y.heads == 1:
             continue
         found.append(y.index)
+        if y.per_group > 1:
+            steps.append(Reduction("wider-groups", y.index, y.heads))
         size = score_width(network, y)
         if y.a < size:
             steps.append(Reduction("wider-heads", y.index, size))

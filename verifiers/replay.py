@@ -1003,6 +1003,13 @@ def value_width(net: Network, i: int, size: int, what: str) -> Network:
     return with_layer(net, i, dv=size)
 
 
+def wider_groups(net: Network, i: int, size: int, what: str) -> Network:
+    """Heads with keys and values of their own can be what heads with shared ones are."""
+    layer = net.layers[i - 1]
+    require(layer.kv < size == layer.heads, "reduction", f"{what}: every head is a group")
+    return with_layer(net, i, kv=size)
+
+
 def wider_heads(net: Network, i: int, size: int, what: str) -> Network:
     """Zero rows of Q and K change nothing: a network with more of them computes all the same functions."""
     require(size > net.layers[i - 1].a, "reduction", f"{what}: {size} is not more")
@@ -1020,6 +1027,7 @@ HEAD_RULES: dict[str, Callable[[Network, int, int, str], Network]] = {
     "one-key": one_key,
     "group-heads": group_heads,
     "value-width": value_width,
+    "wider-groups": wider_groups,
     "wider-heads": wider_heads,
     "wider-values": wider_values,
 }
@@ -1100,11 +1108,14 @@ def score_space(net: Network, layer: Layer) -> int:
     In softmax these are the differences of the scores to that of the query's own key.
     """
     need(net.rope and not net.alone, "block: scores are for rope")
-    k, q = "k" in net.bias, "q" in net.bias
-    itself = comb(layer.m + 1, 2)  # distance 0: a polynomial of one token
+    m, k, q = layer.m, "k" in net.bias, "q" in net.bias
+    if net.norm == "layer":  # centred vectors, and the shift as a constant
+        m, k, q = m - 1, True, True
+    itself = comb(m + 1, 2)  # distance 0: a polynomial of one token
     if net.kind == "lightning" or not k:  # in softmax the key bias has its linear part and constant at the distances
-        itself += layer.m * (k or q) + (k and q)
-    return layer.heads * (itself + (distances(net) - 1) * (layer.m + k) * (layer.m + q))
+        itself += m * (k or q) + (k and q)
+    form = (m + k) * (m + q)  # for each of a/2 frequencies cosine and sine, or for each distance
+    return layer.heads * min(itself + (distances(net) - 1) * form, layer.a * form)
 
 
 def value_space(net: Network, layer: Layer) -> int:
@@ -1120,10 +1131,17 @@ def value_space(net: Network, layer: Layer) -> int:
     return layer.kv * rank * (rows + reads - rank) + (layer.n if flat or net.bias & set("vo") else 0)
 
 
+def counted_rows(net: Network, layer: Layer) -> int:
+    """Return how many rows of the attention's output count: those that the ffn reads, where nothing else reads it."""
+    if not layer.h or not net.plain:
+        return layer.n
+    return min(layer.n, layer.h * (2 if layer.act == "swiglu" else 1))
+
+
 def attention_space(net: Network, i: int) -> int:
     """Return the dimension of a linear space that contains all functions of the attention of layer i."""
     layer, letters = net.layers[i - 1], net.bias
-    m, n, out = layer.m, layer.n, "o" in letters
+    m, n, out = layer.m, counted_rows(net, layer), "o" in letters
     if net.kind == "softmax":
         require(net.alone, "ambient", "softmax scores are no polynomials")
         return n * (m + bool(letters & set("vo")))  # affine maps
@@ -1135,7 +1153,8 @@ def attention_space(net: Network, i: int) -> int:
     if net.rope:
         # for each distance from key to query a form of its own; at distance 0 they are one token; values span the outputs
         require(not letters & set("qkvo"), "ambient", "rope with biases")
-        inner = comb(m + 2, 3) + (distances(net) - 1) * comb(m + 1, 2) * m
+        form = comb(m + 1, 2) * m  # for each of a/2 frequencies cosine and sine, or for each distance
+        inner = min(comb(m + 2, 3) + (distances(net) - 1) * form, layer.a * form)
         rank = min(n, layer.heads * layer.dv or layer.kv * m)
         return rank * (n + inner - rank)
     # the sum over keys z of (values at z)(keys at z)(query): quadratic polynomials in z, then a linear one in the query
@@ -1798,15 +1817,24 @@ def free_mix(c: Chart, i: int, head: int, to: int) -> Motions:
     yield v
 
 
+def net_is_bare(net: Network) -> bool:
+    """Say whether there are neither biases nor skip nor norm."""
+    return net.plain and not net.bias
+
+
 def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
     """One output: (v_h z)(v_k z)(c x) - (v_k z)(v_h z)(c x) = 0, z the key with its constant, x the query with its own."""
     side, layer, bias = free_side(c, i), c.layer(i), c.net.bias
-    need(layer.n == 1, "koszul needs one output")
+    narrow = layer.n > 1 and layer.h == 1 and layer.act != "swiglu" and net_is_bare(c.net)
+    need(layer.n == 1 or narrow, "koszul needs one output")
     need("v" not in bias or "k" in bias, "koszul with bias v needs bias k")
     need(head != to and to < layer.heads, "koszul needs two heads")
     both = {"q", "k"} <= bias
 
     def key_form(h: int) -> list[int]:
+        if narrow:  # the one row of U reads the output
+            (row,), columns = block_rows(c, i, "U", 0), list(zip(*block_rows(c, i, "V", h), strict=True))
+            return [sum(map(mul, row, column)) % c.p for column in columns] + [0]
         start = c.at[f"{i}.V", h][0]
         constant = c.flat[c.at[f"{i}.bv", h][0]] if "v" in bias else 0
         return [*c.flat[start : start + layer.m], constant]
@@ -1823,9 +1851,9 @@ def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
         yield v
 
 
-def block_space(net: Network, i: int, part: str, to: int) -> int:
+def block_space(c: Chart, i: int, part: str, to: int) -> int:
     """Return an upper bound of the dimension of all functions of a block."""
-    layer = net.layers[i - 1]
+    net, layer = c.net, c.layer(i)
     if part == "attention":
         return attention_space(net, i)
     if part == "scores":
@@ -1835,9 +1863,12 @@ def block_space(net: Network, i: int, part: str, to: int) -> int:
     if part == "ffn":
         r, n = int(layer.act) if layer.act not in ACTIVATIONS else 0, layer.n
         need(r, "block: the activation is no power")
-        if "u" in net.bias:
-            return n * comb(n + r, r)  # polynomials of degree at most r
-        return n * (comb(n + r - 1, r) + ("d" in net.bias))
+        columns, constants = stream_columns(c, i, "attention") if net.plain else ([], [])
+        few = net.plain and len(columns) < n  # then polynomials in their coefficients
+        variables = len(columns) if few else n
+        if "u" in net.bias or (few and constants):
+            return n * comb(variables + r, r)  # polynomials of degree at most r
+        return n * (comb(variables + r - 1, r) + ("d" in net.bias))
     return run_space(net, i, to)
 
 
@@ -1882,12 +1913,20 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     w, ring, rows = tensors(net, flat), Dual(packed), []
     source = Source(c.p, c.seed, f"block/{i}/")
     width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
+    columns, constants = stream_columns(c, i, "attention") if part == "ffn" and net.plain else ([], [])
+    few = part == "ffn" and net.plain and len(columns) < layer.n
+    width = len(columns) if few else width
     for n in range(inputs):
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
         draw = drawer(source, Source(c.p, c.seed))
         if part == "attention":
             x = attention(net, i, ring, w, x, draw, n)
+            if counted_rows(net, layer) < layer.n:
+                rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
+                x = [affine(ring, rows_read, None, token) for token in x]
         elif part == "scores":
+            if net.norm == "layer":
+                x = [[ring.sum([z, s]) for z, (s,) in zip(centred(net, i, ring, w, z), w[f"{i}.s1"][0], strict=True)] for z in x]
             q, k = queries_keys(net, i, ring, w, x, draw)
             x = []
             for h, j in product(range(len(q)), range(t)):
@@ -1899,6 +1938,9 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
         elif part == "values":
             x = values(net, i, ring, w, x[0])
         elif part == "ffn":
+            if few:  # what it reads is a combination of few vectors, and a constant
+                vectors = [[(z, 0) for z in v] for v in columns + constants]
+                x = [[ring.dot([*x[0], *[(1, 0)] * len(constants)], [v[r] for v in vectors]) for r in range(layer.n)]]
             x = feed_forward(net, i, ring, w, x, draw, n)
         else:
             for k in range(i, to + 1):
@@ -1908,6 +1950,13 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     return rows
 
 
+def centred(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> list[Any]:
+    """Return x less its mean, times the width, times the gain of layer i."""
+    mean = ring.dot([ring.ratio(-1)], [ring.sum(x)])
+    moved = [ring.sum([ring.dot([ring.ratio(len(x))], [z]), mean]) for z in x]
+    return [ring.dot(g, [z]) for g, z in zip(w[f"{i}.g1"][0], moved, strict=True)]
+
+
 def values(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> Stream:
     """Return O_h V_g z for each head (no dv: V_g z for each group), and the sum of all constants where there are any.
 
@@ -1915,8 +1964,7 @@ def values(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> Strea
     """
     layer, constants = net.layers[i - 1], []
     if net.norm == "layer":
-        mean = ring.dot([ring.ratio(-1)], [ring.sum(x)])
-        x = [ring.dot(g, [ring.sum([ring.dot([ring.ratio(len(x))], [z]), mean])]) for g, z in zip(w[f"{i}.g1"][0], x, strict=True)]
+        x = centred(net, i, ring, w, x)
     found = []
     for h in range(layer.heads):
         g = layer.group(h)
@@ -1943,7 +1991,7 @@ def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motio
     need((part == "forms") == (net.kind == "mlp"), "block: no such part")
     need(part != "ffn" or c.layer(i).h, "block: there is no ffn")
     need(part != "forms" or i < to <= len(net.layers), "block: no such run of layers")
-    space, packed, size = block_space(net, i, part, to), Packed(c.p), len(c.flat)
+    space, packed, size = block_space(c, i, part, to), Packed(c.p), len(c.flat)
     require(steps(net) * inputs * size + (size + inputs) * size**2 <= MAX_WORK, "caps", "the block costs too much")
     rows = block_function(c, i, part, to, inputs, packed)
     columns: dict[int, dict[int, int]] = {}
@@ -2584,7 +2632,7 @@ def smaller(net: Network, spec: str, upper: Any) -> Network:
     wanted = affordable(parse(spec))
     steps = upper["reductions"] if isinstance(upper, dict) else []
     for step in steps:
-        if net == wanted or not isinstance(step, dict) or step.get("rule") in ("wider-heads", "wider-values"):
+        if net == wanted or not isinstance(step, dict) or step.get("rule") in ("wider-heads", "wider-values", "wider-groups"):
             break
         net = reduced(net, step)
     require(net == wanted, "lower-spec", "the reductions do not pass through lower.spec")

@@ -51,6 +51,8 @@ class Variable:
             return ring.lift(self.basis())
         if not isinstance(ring, PrimeField):
             raise TypeError("a null space is taken mod p: these fields have no float form")
+        if not isinstance(ring, PrimeField):  # null spaces are taken mod p only
+            return np.zeros((0, *self.shape))
         rows = np.concatenate([matrix(name, point) for name in self.of])
         found = kernel(ring.lift(rows), ring)
         full = len(found) == self.shape[0] - len(rows)

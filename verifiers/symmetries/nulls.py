@@ -46,13 +46,13 @@ class Null:
         if self.name == "unread":
             rows = np.concatenate([_at(point, s) for s in _reading(network, self)])
             for n in _orthogonal(rows, ring):
-                for name in _made(network, self):
+                for name in producers_of(network, network.layers[self.layer - 1], self.after):
                     for k in range(_at(point, name).shape[1]):
                         column = np.zeros((len(n), _at(point, name).shape[1]))
                         column[:, k] = n
                         moved.append(_flat(network, {name: column}))
         else:
-            moving, constants = _producing(network, point, self)
+            moving, constants = spanning(network, point, self.layer, self.after)
             for n in _orthogonal(np.concatenate([*moving, *constants], axis=1).T, ring):
                 moved += self._unseen(network, point, ring, n, None)
             if constants:
@@ -110,7 +110,7 @@ def nulls(network: Network) -> Iterator[Null]:
             null = Null("unseen", y.index, after)
             if not consumers_of(network, y, after):
                 continue
-            if sum(m.shape[1] for m in _producing(network, shapes, null)[0]) < y.n:
+            if sum(m.shape[1] for m in spanning(network, shapes, null.layer, null.after)[0]) < y.n:
                 yield null
             null = Null("unread", y.index, after)
             if sum(len(_at(shapes, s)) for s in _reading(network, null)) < y.n:
@@ -133,20 +133,16 @@ def _reading(network: Network, null: Null) -> list[str]:
     return found
 
 
-def _made(network: Network, null: Null) -> list[str]:
-    return producers_of(network, network.layers[null.layer - 1], null.after)
-
-
-def _producing(network: Network, point: Mapping[str, Array], null: Null) -> tuple[list[Array], list[Array]]:
+def spanning(network: Network, point: Mapping[str, Array], layer: int, after: str) -> tuple[list[Array], list[Array]]:
     """Columns that span the stream's values, and its constants: in softmax value biases are constants, as weights sum to one."""
-    y, i = network.layers[null.layer - 1], null.layer
+    y = network.layers[layer - 1]
     matrices, constants = [], []
-    for name in _made(network, null):
+    for name in producers_of(network, y, after):
         constant = name.partition("[")[0][-2:] in ("bo", "bd")
         if ".bv" in name and network.kind == "softmax":
             continue
         (constants if constant else matrices).append(_at(point, name))
-    if network.kind == "softmax" and null.after == "attention" and y.dv is None and "v" in network.bias:
-        summed: Array = y.per_group * np.sum(point[f"{i}.bv"], axis=0)[:, None]
+    if network.kind == "softmax" and after == "attention" and y.dv is None and "v" in network.bias:
+        summed: Array = y.per_group * np.sum(point[f"{layer}.bv"], axis=0)[:, None]
         constants = [summed + constants[0]] if constants else [summed]
     return matrices, constants
