@@ -96,7 +96,8 @@ class Block:
         drawn = Point(seed, ring.p, f"block/{self.layer}/").inputs(p, range(self.inputs))
         if self.part == "ffn":
             columns, constants = spanning(network, point, self.layer, "attention")
-            point = {**point, "columns": np.concatenate(columns, axis=1), "constant": sum(constants[1:], constants[0]) if constants else 0}
+            total: Array = sum(constants[1:], constants[0]) if constants else np.zeros((0, 1), dtype=np.int64)
+            point = {**point, "columns": np.concatenate(columns, axis=1), "constant": total}
         read = {s.data: point[s.data] for s in p.instructions if s.operation == "generic" and s.data in point}
         drawn |= {n: v for n, v in Point(seed, ring.p).constants(p).items() if n not in read}
         matrix = jacobian(p, ring, {**read, **{n: point[n] for n in names}, **drawn})

@@ -130,7 +130,13 @@ def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple
         size = score_width(network, y)
         if y.a < size:
             steps.append(Reduction("wider-heads", y.index, size))
-        if y.dv is not None and y.dv < y.n:
+        if y.dv is None:
+            continue
+        constant = "v" in network.bias
+        dv = min(y.dv, y.m + constant, y.n)
+        if dv < y.dv:  # with keys and values of their own the heads need no more
+            steps.append(Reduction("value-width", y.index, dv))
+        if dv < y.n:
             steps.append(Reduction("wider-values", y.index, y.n))
     for step in steps:
         network = step.apply(network)

@@ -36,8 +36,9 @@ class LinearRing(Protocol):
 class Variable:
     """The space that e runs through: `kind` gl, diagonal, unit, antisymmetric, planes, scalar, ones or free, with its shape.
 
-    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices; ones: multiples of the all-ones matrix; null: the vectors that all matrices `of` annihilate, if those have
-    together full row rank at the point.
+    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices;
+    ones: multiples of the all-ones matrix; null: the vectors that all matrices `of` annihilate, if those have together full row
+    rank at the point.
     """
 
     kind: str

@@ -68,18 +68,20 @@ class Null:
         y = network.layers[self.layer - 1]
         reader = y if self.after == "attention" and y.ffn else network.layers[y.index]
         made = []
+        total = np.zeros((1, 1)) if constant is None else constant
         for name in _reading(network, self):
             label, part = name.partition("[")[0], name[len(name.partition("[")[0]) :]
             absorbed = absorbing(network, reader, label.partition(".")[2], part, "e")
             if constant is not None and absorbed is None:
                 continue
+            undone = {} if constant is None or absorbed is None else absorbed
             rows = len(_at(point, name))
             for k in range(rows):
                 c = np.zeros((1, rows, 1))
                 c[0, k] = 1
                 step = {name: c[0] * n}
-                for target, words in (absorbed or {}).items() if constant is not None else ():
-                    step[target] = words_at(parse_words(words), ring.mul(c, constant), point, ring)[0]
+                for target, words in undone.items():
+                    step[target] = words_at(parse_words(words), ring.mul(c, total), point, ring)[0]
                 made.append(_flat(network, step))
         return made
 
@@ -136,7 +138,8 @@ def _reading(network: Network, null: Null) -> list[str]:
 def spanning(network: Network, point: Mapping[str, Array], layer: int, after: str) -> tuple[list[Array], list[Array]]:
     """Columns that span the stream's values, and its constants: in softmax value biases are constants, as weights sum to one."""
     y = network.layers[layer - 1]
-    matrices, constants = [], []
+    matrices: list[Array] = []
+    constants: list[Array] = []
     for name in producers_of(network, y, after):
         constant = name.partition("[")[0][-2:] in ("bo", "bd")
         if ".bv" in name and network.kind == "softmax":

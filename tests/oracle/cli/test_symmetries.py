@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-
 from neuromanifold.numerics.network import UnsupportedNetwork
 from neuromanifold.numerics.notation import parse
 from neuromanifold.oracle.__main__ import main
