@@ -128,6 +128,8 @@ class Field:
         shapes = dict(network.parameter_shapes())
         basis = self.variable.at(point, ring)
         moved: dict[str, Array] = {}
+        if not len(basis):
+            return moved
         for target, text in self.motion.items():
             name, part = _slice(target)
             if name not in moved:
