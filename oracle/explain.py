@@ -44,7 +44,7 @@ def _setting(network: Network) -> list[str]:
 
 
 def _upper(network: Network, answer: Answer) -> list[str]:
-    from ..verifiers.symmetries import catalogue
+    from ..verifiers.upper import symmetries
 
     upper: dict[str, Any] = (answer.certificate or {})["upper"]
     lines = [f"At most {answer.upper}."]
@@ -56,7 +56,7 @@ def _upper(network: Network, answer: Answer) -> list[str]:
         listed = [dict(e) for e in upper["fields"]]
         width = max((len(_place(e)) for e in listed), default=0)
         shown: dict[str, str] = {}
-        for field in catalogue(reduced):
+        for field in symmetries(reduced, upper.get("frozen", [])):
             if field.to_json() in listed:
                 shown.setdefault(_place(field.to_json()), field.describe())
         lines += [f"    {place:<{width}}  {motion}" for place, motion in shown.items()]

@@ -39,7 +39,7 @@ def _line(rng: random.Random) -> str:
         return [rng.choice(choices) for _ in range(l)] if sometimes(0.3) else [rng.choice(choices)] * l
 
     skip, rope = sometimes(0.35), sometimes(0.2)
-    widths = rng.choices((1, 2, 3, 4), (10, 35, 35, 20), k=l + 1)
+    widths = rng.choices((1, 2, 3, 4), (8, 37, 35, 20), k=l + 1)
     widths = widths[:1] * (l + 1) if skip else widths
     words = [kind, "d=" + _join(widths), "a=" + _join(per_layer((2, 4) if rope else (1, 2, 3, 4)))]
     words.append(f"t={rng.choices((1, 2, 3, 4), (10, 40, 35, 15))[0]}")
@@ -53,7 +53,7 @@ def _line(rng: random.Random) -> str:
     words += ["alibi"] * (kind == "softmax" and sometimes(0.15))
     letters = "qkvoud" if sometimes(0.3) else "qkvo"
     if letters == "qkvoud":
-        act = rng.choice(("2", "2", "3", "1", "silu", "gelu", "swiglu"))
+        act = rng.choices(("1", "2", "3", "silu", "gelu", "swiglu"), (1, 4, 2, 3, 3, 3))[0]
         words.append("ffn=" + _join([f"{h}:{act}" for h in per_layer((1, 2, 3, 4))]))
     bias = "".join(c for c in letters if sometimes(0.5)) if sometimes(0.3) else ""
     words += [f"bias={bias}"] * bool(bias)

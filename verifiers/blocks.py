@@ -25,6 +25,7 @@ from ..numerics.program import Program
 from ..numerics.rank import kernel
 from ..numerics.rings import Array, PrimeField
 from .defects import forms_dimension
+from .symmetries import spanning
 
 MAX_DIMENSION = 1_000  # of a linear space of functions worth looking at
 
@@ -39,7 +40,7 @@ TENSORS = {
 
 @dataclass(frozen=True)
 class Block:
-    """A block: `part` of `layer`: attention, ffn, scores (of all heads), values (all O_h V_g, and the sum of the constants).
+    """A block: `part` of `layer`: attention (as far as an ffn reads it), ffn, scores (of all heads), values (all O_h V_g, and the sum of the constants).
 
     forms: the layers `layer`..`to` of an MLP.
     """
@@ -70,13 +71,22 @@ class Block:
         shapes = dict(network.parameter_shapes())
         params = {n: p.param(f"{y.index}.{n}", shapes[f"{y.index}.{n}"]) for n in names if f"{y.index}.{n}" in shapes}
         if self.part == "ffn":
-            p.output = feed_forward(p, y, 1, params, p.input((y.n, 1)))
+            few = spanned(network, y)
+            if few is None:
+                x = p.input((y.n, 1))
+            else:
+                x = p.einsum("nc,ct->nt", p.generic("columns", (y.n, few[0])), p.input((few[0], 1)))
+                x = p.add(x, p.generic("constant", (y.n, 1))) if few[1] else x
+            p.output = feed_forward(p, y, 1, params, x)
         elif self.part == "scores":
             p.output = _scores(p, network, y, params)
         elif self.part == "values":
-            p.output = _values(p, y, params)
+            fixed = {n: p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1") if network.norm == "layer"}
+            p.output = _values(p, network, y, params | fixed)
         else:
             p.output = attention(p, network, y, params, p.input((y.m, network.t)))
+            if outputs(network, y) < y.n:
+                p.output = _read(p, y, p.output)
         return p
 
     def vectors(self, network: Network, point: Mapping[str, Array], ring: PrimeField, seed: int) -> Array | None:
@@ -84,8 +94,13 @@ class Block:
         p = self.program(network)
         names = [s.data for s in p.instructions if s.operation == "param"]
         drawn = Point(seed, ring.p, f"block/{self.layer}/").inputs(p, range(self.inputs))
-        constants = Point(seed, ring.p).constants(p)
-        matrix = jacobian(p, ring, {**constants, **{n: point[n] for n in names}, **drawn})
+        if self.part == "ffn":
+            columns, constants = spanning(network, point, self.layer, "attention")
+            total: Array = sum(constants[1:], constants[0]) if constants else np.zeros((0, 1), dtype=np.int64)
+            point = {**point, "columns": np.concatenate(columns, axis=1), "constant": total}
+        read = {s.data: point[s.data] for s in p.instructions if s.operation == "generic" and s.data in point}
+        drawn |= {n: v for n, v in Point(seed, ring.p).constants(p).items() if n not in read}
+        matrix = jacobian(p, ring, {**read, **{n: point[n] for n in names}, **drawn})
         found = kernel(matrix, ring)
         if matrix.shape[1] - len(found) != function_dimension(network, self):
             return None
@@ -101,35 +116,84 @@ class Block:
         return result
 
 
+def spanned(network: Network, y: Layer) -> tuple[int, bool] | None:
+    """How many vectors span what the ffn reads, and whether a constant is added; None where that may be everything."""
+    if network.skip or network.norm:
+        return None
+    shapes = {name: np.zeros(shape, dtype=np.int64) for name, shape in network.parameter_shapes()}
+    columns, constants = spanning(network, shapes, y.index, "attention")
+    count = sum(m.shape[1] for m in columns)
+    return (count, bool(constants)) if count < y.n else None
+
+
+def outputs(network: Network, y: Layer) -> int:
+    """How many rows of the attention's output count: those that its ffn reads where nothing else does."""
+    if y.ffn is None or network.skip or network.norm:
+        return y.n
+    return min(y.n, y.ffn.hidden * (1 + (y.ffn.activation == "swiglu")))
+
+
+def _read(p: Program, y: Layer, x: int) -> int:
+    """What the ffn reads of the stream x (n, t): U x, with swiglu also G x."""
+    h = y.ffn.hidden if y.ffn else 0
+    found = p.einsum("hn,nt->ht", p.generic(f"{y.index}.U", (h, y.n)), x)
+    if y.ffn is None or y.ffn.activation != "swiglu":
+        return found
+    gates = p.einsum("hn,nt->ht", p.generic(f"{y.index}.G", (h, y.n)), x)
+    both = np.eye(2 * h, dtype=int)
+    return p.add(p.einsum("kh,ht->kt", p.const(both[:, :h]), found), p.einsum("kh,ht->kt", p.const(both[:, h:]), gates))
+
+
 def _sees(network: Network) -> Array:
     return np.array([[int(network.sees(i, j)) for j in range(network.t)] for i in range(network.t)])
 
 
 def _scores(p: Program, network: Network, y: Layer, params: Mapping[str, int]) -> int:
-    """All scores, (heads, key, query), masked ones 0."""
+    """All scores, (heads, key, query), masked ones 0; in softmax less the score of the query's own key."""
     x = p.input((y.m, network.t))
+    if network.norm == "layer":
+        gain, shift = (p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1"))
+        x = p.einsum("cm,mt->ct", p.const(y.m * np.eye(y.m, dtype=int) - 1), x)
+        ones = p.const(np.ones(network.t, dtype=int))
+        x = p.add(p.einsum("m,mt->mt", gain, x), p.einsum("m,t->mt", shift, ones))
     group = np.array([[int(y.group_of(h) == g) for g in range(y.kv)] for h in range(y.heads)])
     q = rotate(p, project(p, x, params["Q"], params.get("bq")))
     k = rotate(p, project(p, x, params["K"], params.get("bk")))
     s = p.einsum("hai,haj->hij", p.einsum("hg,gai->hai", p.const(group), k), q)
+    if network.kind == "softmax":
+        own = p.einsum("hij,ij->hj", s, p.const(np.eye(network.t, dtype=int)))
+        s = p.add(s, p.scale(p.einsum("hj,i->hij", own, p.const(np.ones(network.t, dtype=int))), -1))
     return p.mul(s, p.const(_sees(network)[None]))
 
 
-def _values(p: Program, y: Layer, params: Mapping[str, int]) -> int:
-    """O_h V_h x for each head, and the sum of the constants: (heads + 1, n)."""
-    x, first = p.input((y.m, 1)), p.const(np.eye(y.heads + 1, y.heads, dtype=int))
-    last = p.const(np.array([[0]] * y.heads + [[1]]))
-    per_head = project(p, x, params["V"], None)
-    if "O" in params:
-        per_head = p.einsum("hnv,hvt->hnt", params["O"], per_head)
-    total = p.einsum("kh,hnt->knt", first, per_head)
-    if "bv" in params:
-        each = params["bv"]
-        if "O" in params:
-            each = p.einsum("hnv,hv->hn", params["O"], each)
-        summed = p.einsum("hn,h->n", each, p.const(np.ones(y.heads, dtype=int)))
-        total = p.add(total, p.einsum("kt,n->knt", last, summed))
-    return p.add(total, p.einsum("kt,n->knt", last, params["bo"])) if "bo" in params else total
+def _values(p: Program, network: Network, y: Layer, params: Mapping[str, int]) -> int:
+    """O_h V_g z for each head (no dv: V_g z for each group), and the sum of the constants: (heads + 1, n).
+
+    With LayerNorm z is what is read less the shift, g times a centred vector, and V_g times the shift is a constant.
+    """
+    heads = y.heads if "O" in params else y.kv
+    group = np.array([[int(y.group_of(h) == g) for g in range(y.kv)] for h in range(y.heads)])
+    to_heads = p.const(group if "O" in params else np.eye(y.kv, dtype=int))
+    z = p.input((y.m, 1))
+    if network.norm == "layer":
+        centre = p.const(y.m * np.eye(y.m, dtype=int) - 1)
+        z = p.einsum("m,mt->mt", params["g1"], p.einsum("cm,mt->ct", centre, z))
+
+    def applied(vector: int) -> int:
+        per_head = p.einsum("hg,gvt->hvt", to_heads, vector)
+        return p.einsum("hnv,hvt->hnt", params["O"], per_head) if "O" in params else per_head
+
+    moving = p.einsum("kh,hnt->knt", p.const(np.eye(heads + 1, heads, dtype=int)), applied(project(p, z, params["V"], None)))
+    one = p.const(np.ones(1, dtype=int))
+    constants = [p.einsum("gv,t->gvt", params["bv"], one)] if "bv" in params else []
+    if network.norm == "layer":
+        constants.append(project(p, p.einsum("m,t->mt", params["s1"], one), params["V"], None))
+    weight = p.const(np.full(heads, 1 if "O" in params else y.per_group))
+    last = p.const(np.eye(heads + 1, dtype=int)[heads])
+    total = moving
+    for vector in constants:
+        total = p.add(total, p.einsum("k,nt->knt", last, p.einsum("hnt,h->nt", applied(vector), weight)))
+    return p.add(total, p.einsum("k,nt->knt", last, p.einsum("n,t->nt", params["bo"], one))) if "bo" in params else total
 
 
 def _renamed(program: Program, by: int) -> Program:
@@ -154,7 +218,8 @@ def blocks(network: Network) -> Iterator[Block]:
         p = block.program(network)
         size = sum(int(np.prod(s.shape)) for s in p.instructions if s.operation == "param")
         if dimension <= size:
-            yield Block(block.part, block.layer, block.to, dimension // int(np.prod(p.shape(p.output))) + dimension // 4 + 2)
+            rows = 1 if block.part == "scores" else min(4, int(np.prod(p.shape(p.output))))  # an input gives so many at least
+            yield Block(block.part, block.layer, block.to, dimension // rows + 2)
 
 
 def function_dimension(network: Network, block: Block) -> int | None:
@@ -170,33 +235,41 @@ def _score_dimension(network: Network, y: Layer) -> int | None:
     """Rotations: a bilinear form in key and query for each distance; at distance 0 they are the same token."""
     if not network.rotates:
         return None
-    lines = len({"q", "k"} & set(network.bias))
-    same = comb(y.m + 1, 2) + (y.m if lines else 0) + (lines == 2)
+    m, q, k = y.m, "q" in network.bias, "k" in network.bias
+    if network.norm == "layer":  # centred vectors, and the shift as a constant
+        m, q, k = m - 1, True, True
+    same = comb(m + 1, 2) + (m if q or k else 0) + (q and k)
+    if network.kind == "softmax" and k:  # its linear part and constant are no others than at a distance
+        same = comb(m + 1, 2)
     distances = np.flatnonzero([np.trace(_sees(network), s).any() for s in range(1 - network.t, network.t)])
-    apart = (y.m + ("k" in network.bias)) * (y.m + ("q" in network.bias))
-    return int(y.heads * (same + (len(distances) - 1) * apart))
+    apart = (len(distances) - 1) * (m + k) * (m + q)
+    return int(y.heads * min(same + apart, y.a * (m + k) * (m + q)))  # a/2 frequencies, a cosine and a sine each
 
 
 def _value_dimension(network: Network, y: Layer) -> int | None:
-    """Softmax, one head in each group: O_h V_h of bounded rank, and one constant."""
-    if network.kind != "softmax" or y.per_group > 1 or y.dv is None:
+    """Softmax: for each group the stack of its O_h V_g (no dv: V_g), of bounded rank, and one constant."""
+    if network.kind != "softmax" or (y.dv is None and network.norm != "layer"):
         return None
-    rank = min(y.dv, y.m, y.n)
-    return y.heads * rank * (y.n + y.m - rank) + y.n * bool(set(network.bias) & {"v", "o"})
+    reads = y.m - (network.norm == "layer")
+    rows = y.n if y.dv is None else y.per_group * y.n
+    rank = min(y.dv or y.n, reads, rows)
+    constant = network.norm == "layer" or bool(set(network.bias) & {"v", "o"})
+    return y.kv * rank * (rows + reads - rank) + y.n * constant
 
 
 def _ffn(network: Network, y: Layer) -> int | None:
     if y.ffn is None or y.ffn.power is None:
         return None
     r = y.ffn.power
-    if "u" in network.bias:
-        return y.n * comb(y.n + r, r)
-    return y.n * (comb(y.n + r - 1, r) + ("d" in network.bias))
+    variables, constant = spanned(network, y) or (y.n, False)
+    if constant or "u" in network.bias:
+        return y.n * comb(variables + r, r)
+    return y.n * (comb(variables + r - 1, r) + ("d" in network.bias))
 
 
 def attention_dimension(network: Network, y: Layer) -> int | None:
     """The dimension of a linear space of functions that contains one attention layer's."""
-    m, n, constant = y.m, y.n, "o" in network.bias
+    m, n, constant = y.m, outputs(network, y), "o" in network.bias
     if network.kind == "softmax":
         return n * (m + bool(set(network.bias) & {"v", "o"})) if network.sees_itself_only else None
     lines = len(set(network.bias) & {"q", "k", "v"})
@@ -215,8 +288,8 @@ def _rotating_dimension(network: Network, y: Layer) -> int | None:
     """As without rotations, for each distance; at distance 0 key and query are the same token. The values span the outputs."""
     if set(network.bias) & set("qkvo"):
         return None
-    m, n = y.m, y.n
+    m, n = y.m, outputs(network, y)
     distances = np.flatnonzero([np.trace(_sees(network), s).any() for s in range(1 - network.t, network.t)])
-    inner = comb(m + 2, 3) + (len(distances) - 1) * comb(m + 1, 2) * m
+    inner = min(comb(m + 2, 3) + (len(distances) - 1) * comb(m + 1, 2) * m, y.a * comb(m + 1, 2) * m)
     spanned = min(n, y.kv * m if y.dv is None else y.heads * y.dv)
     return int(spanned * (n + inner - spanned))

@@ -33,6 +33,8 @@ class Reduction:
             return replace(network, a=_set(network.a, i, self.size))
         if self.rule in ("value-width", "wider-values"):
             return replace(network, dv=_set(network.dv or (), i, self.size))
+        if self.rule == "wider-groups":
+            return replace(network, kv=_set(network.kv, i, self.size))
         if self.rule == "group-heads":
             return replace(network, heads=_set(network.heads, i, self.size))
         if self.rule == "one-key":
@@ -84,6 +86,8 @@ def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
 
 def score_width(network: Network, y: Layer) -> int:
     """The largest useful head width of a layer without rope."""
+    if network.kind == "softmax" and network.norm == "layer" and y.m > 1:
+        return y.m - 1  # keys read a centred stream, up to a constant that softmax does not see
     biases = set(network.bias) & {"q", "k"} if network.kind == "lightning" else set()
     return y.m + (biases == {"q", "k"} or (biases == {"k"} and y.per_group > 1))
 
@@ -118,13 +122,21 @@ def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple
     steps: list[Reduction] = []
     found: list[int] = []
     for y in network.layers if network.kind == "lightning" and not network.rope else ():
-        if y.heads == 1 or y.per_group > 1:
+        if y.heads == 1:
             continue
         found.append(y.index)
+        if y.per_group > 1:
+            steps.append(Reduction("wider-groups", y.index, y.heads))
         size = score_width(network, y)
         if y.a < size:
             steps.append(Reduction("wider-heads", y.index, size))
-        if y.dv is not None and y.dv < y.n:
+        if y.dv is None:
+            continue
+        constant = "v" in network.bias
+        dv = min(y.dv, y.m + constant, y.n)
+        if dv < y.dv:  # with keys and values of their own the heads need no more
+            steps.append(Reduction("value-width", y.index, dv))
+        if dv < y.n:
             steps.append(Reduction("wider-values", y.index, y.n))
     for step in steps:
         network = step.apply(network)

@@ -1003,6 +1003,13 @@ def value_width(net: Network, i: int, size: int, what: str) -> Network:
     return with_layer(net, i, dv=size)
 
 
+def wider_groups(net: Network, i: int, size: int, what: str) -> Network:
+    """Heads with keys and values of their own can be what heads with shared ones are."""
+    layer = net.layers[i - 1]
+    require(layer.kv < size == layer.heads, "reduction", f"{what}: every head is a group")
+    return with_layer(net, i, kv=size)
+
+
 def wider_heads(net: Network, i: int, size: int, what: str) -> Network:
     """Zero rows of Q and K change nothing: a network with more of them computes all the same functions."""
     require(size > net.layers[i - 1].a, "reduction", f"{what}: {size} is not more")
@@ -1015,11 +1022,13 @@ def wider_values(net: Network, i: int, size: int, what: str) -> Network:
     return with_layer(net, i, dv=size)
 
 
+WIDENING = ("wider-groups", "wider-heads", "wider-values")  # the others do not change the closure of the functions
 HEAD_RULES: dict[str, Callable[[Network, int, int, str], Network]] = {
     "one-token": one_token,
     "one-key": one_key,
     "group-heads": group_heads,
     "value-width": value_width,
+    "wider-groups": wider_groups,
     "wider-heads": wider_heads,
     "wider-values": wider_values,
 }
@@ -1037,6 +1046,9 @@ def reduced(net: Network, step: Any) -> Network:
     if rule == "head-width":
         require(net.kind != "mlp", "reduction", f"{what}: no heads")
         require(not net.rope or net.alone, "reduction", f"{what}: rope")
+        if net.kind == "softmax" and net.norm == "layer" and layer.m > 1:  # keys are centred up to a constant
+            require(layer.a > size == layer.m - 1, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
+            return checked(with_layer(net, i, a=size))
         constant = net.kind == "lightning" and "k" in bias and ("q" in bias or layer.heads > layer.kv)
         require(layer.a > size == layer.m + constant, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
         layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
@@ -1092,24 +1104,45 @@ def distances(net: Network) -> int:
 
 
 def score_space(net: Network, layer: Layer) -> int:
-    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance."""
+    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance.
+
+    In softmax these are the differences of the scores to that of the query's own key.
+    """
     need(net.rope and not net.alone, "block: scores are for rope")
-    k, q = "k" in net.bias, "q" in net.bias
-    itself = comb(layer.m + 1, 2) + layer.m * (k or q) + (k and q)  # distance 0: a quadratic polynomial of one token
-    return layer.heads * (itself + (distances(net) - 1) * (layer.m + k) * (layer.m + q))
+    m, k, q = layer.m, "k" in net.bias, "q" in net.bias
+    if net.norm == "layer":  # centred vectors, and the shift as a constant
+        m, k, q = m - 1, True, True
+    itself = comb(m + 1, 2)  # distance 0: a polynomial of one token
+    if net.kind == "lightning" or not k:  # in softmax the key bias has its linear part and constant at the distances
+        itself += m * (k or q) + (k and q)
+    form = (m + k) * (m + q)  # for each of a/2 frequencies cosine and sine, or for each distance
+    return layer.heads * min(itself + (distances(net) - 1) * form, layer.a * form)
 
 
 def value_space(net: Network, layer: Layer) -> int:
-    """Return the dimension of a variety that contains all (O_h V_h) and the sum of the constants, one head a group."""
-    need(net.kind == "softmax" and layer.dv and layer.heads == layer.kv, "block: no such values")
-    rank = min(layer.dv, layer.m, layer.n)
-    return layer.heads * rank * (layer.m + layer.n - rank) + (layer.n if net.bias & set("vo") else 0)
+    """Return the dimension of a variety that contains all (O_h V_g) and the sum of the constants.
+
+    For each group the stack of its O_h V_g is one matrix of bounded rank. LayerNorm: on centred vectors, m - 1 dimensions.
+    """
+    flat = net.norm == "layer"
+    need(net.kind == "softmax" and (layer.dv or flat), "block: no such values")
+    need(layer.heads % layer.kv == 0, "block: groups of different sizes")
+    rows, reads = layer.n * (layer.heads // layer.kv if layer.dv else 1), layer.m - flat
+    rank = min(layer.dv or layer.n, reads, rows)
+    return layer.kv * rank * (rows + reads - rank) + (layer.n if flat or net.bias & set("vo") else 0)
+
+
+def counted_rows(net: Network, layer: Layer) -> int:
+    """Return how many rows of the attention's output count: those that the ffn reads, where nothing else reads it."""
+    if not layer.h or not net.plain:
+        return layer.n
+    return min(layer.n, layer.h * (2 if layer.act == "swiglu" else 1))
 
 
 def attention_space(net: Network, i: int) -> int:
     """Return the dimension of a linear space that contains all functions of the attention of layer i."""
     layer, letters = net.layers[i - 1], net.bias
-    m, n, out = layer.m, layer.n, "o" in letters
+    m, n, out = layer.m, counted_rows(net, layer), "o" in letters
     if net.kind == "softmax":
         require(net.alone, "ambient", "softmax scores are no polynomials")
         return n * (m + bool(letters & set("vo")))  # affine maps
@@ -1121,7 +1154,8 @@ def attention_space(net: Network, i: int) -> int:
     if net.rope:
         # for each distance from key to query a form of its own; at distance 0 they are one token; values span the outputs
         require(not letters & set("qkvo"), "ambient", "rope with biases")
-        inner = comb(m + 2, 3) + (distances(net) - 1) * comb(m + 1, 2) * m
+        form = comb(m + 1, 2) * m  # for each of a/2 frequencies cosine and sine, or for each distance
+        inner = min(comb(m + 2, 3) + (distances(net) - 1) * form, layer.a * form)
         rank = min(n, layer.heads * layer.dv or layer.kv * m)
         return rank * (n + inner - rank)
     # the sum over keys z of (values at z)(keys at z)(query): quadratic polynomials in z, then a linear one in the query
@@ -1476,21 +1510,40 @@ def constant_source(c: Chart, i: int, after: str) -> tuple[str, int]:
 
 
 def ones(c: Chart, i: int, after: str) -> Motions:
-    """LayerNorm does not see the all-ones direction: a constant along it goes from one bias to the next of the stream."""
+    """LayerNorm does not see the all-ones direction: a constant along it goes from one constant of the stream to the next."""
     need(c.net.norm == "layer", "ones needs norm=layer")
     need(after == "attention" or c.layer(i).h, "after ffn needs ffn")
     inner = after == "attention" and bool(c.layer(i).h)
     need(inner or i < len(c.net.layers), "the last stream is the output")
     j, place = (i, "ffn") if inner else (i + 1, "attention")
-    v, (source, gained), (target, lost) = Motion(c), constant_source(c, i, after), constant_source(c, j, place)
-    for r in range(c.layer(i).n):
-        v.put(lost, i, source, 0, r)
-        v.put(-gained, j, target, 0, r)
+    v = Motion(c)
+    gained, lost = constant_step(c, i, after), constant_step(c, j, place)
+    for layer, (motion, _), (_, factor), sign in ((i, gained, lost, 1), (j, lost, gained, -1)):
+        for (name, x), value in motion.items():
+            for r in range(c.layer(i).n):
+                v.put(sign * factor * value, layer, name, 0, r, x)
     yield v
 
 
-def stream_columns(c: Chart, i: int, after: str) -> list[list[int]]:
-    """Return vectors that span, whatever the input, the values of the stream after attention or ffn of layer i."""
+def constant_step(c: Chart, i: int, after: str) -> tuple[dict[tuple[str, int], int], int]:
+    """Return a motion of all rows (tensor, column) that adds a constant multiple of the ones to the stream, and the multiple.
+
+    Besides biases: in softmax what the values read of the shift, w s, w being orthogonal to the scaled centred vectors.
+    """
+    layer, net = c.layer(i), c.net
+    if after == "attention" and "o" not in net.bias and "v" not in net.bias:
+        need(net.kind == "softmax" and not layer.dv, "a constant without biases needs softmax without dv")
+        w = [1] * layer.m
+        for x, y in product(range(layer.m), range(layer.m)):
+            w[x] = w[x] * (c.value(i, "g1", y) if x != y else 1) % c.p
+        times = len(layer.members(0)) * sum(w[x] * c.value(i, "s1", x) for x in range(layer.m))
+        return {("V", x): value for x, value in enumerate(w)}, times
+    name, times = constant_source(c, i, after)
+    return {(name, 0): 1}, times
+
+
+def stream_columns(c: Chart, i: int, after: str) -> tuple[list[list[int]], list[list[int]]]:
+    """Return vectors that span, with the constants that are the second part, the values of the stream of layer i."""
     layer, net = c.layer(i), c.net
 
     def of(name: str, k: int) -> list[list[int]]:
@@ -1500,15 +1553,15 @@ def stream_columns(c: Chart, i: int, after: str) -> list[list[int]]:
         return [[c.flat[start + r * width + x] for r in range(rows)] for x in range(width)]
 
     if after == "ffn":
-        return of("D", 0) + of("bd", 0)
+        return of("D", 0), of("bd", 0)
     if layer.dv:
-        return [column for h in range(layer.heads) for column in of("O", h)] + of("bo", 0)
+        return [column for h in range(layer.heads) for column in of("O", h)], of("bo", 0)
     matrices = [column for g in range(layer.kv) for column in of("V", g)]
-    constants = [[len(layer.members(g)) * b for b in column] for g in range(layer.kv) for column in of("bv", g)]
-    constants += of("bo", 0)
-    if net.kind == "softmax" and constants:  # the weights of a query sum to one: one constant in all
-        constants = [[sum(z) for z in zip(*constants, strict=True)]]
-    return matrices + constants
+    biases = [[len(layer.members(g)) * b for b in column] for g in range(layer.kv) for column in of("bv", g)]
+    if net.kind != "softmax":
+        return matrices + [column for g in range(layer.kv) for column in of("bv", g)], of("bo", 0)
+    constants = biases + of("bo", 0)  # the weights of a query sum to one: one constant in all
+    return matrices, [[sum(z) for z in zip(*constants, strict=True)]] if constants else []
 
 
 def null_space(c: Chart, vectors: list[list[int]], size: int) -> list[dict[int, int]]:
@@ -1533,14 +1586,29 @@ def hidden_readers(c: Chart, i: int, after: str) -> tuple[int, list[Reader]]:
 
 
 def unseen(c: Chart, i: int, after: str) -> Motions:
-    """A reader changes nothing along n where n . s = 0 for all values s of the stream."""
+    """A reader changes nothing along n where n . s = 0 for all values s of the stream, a constant where n . s is constant."""
     j, found = hidden_readers(c, i, after)
-    for n in null_space(c, stream_columns(c, i, after), c.layer(i).n):
-        for W, _, k in found:
+    moving, constants = stream_columns(c, i, after)
+    size = c.layer(i).n
+    need(len(moving) < size, "unseen: the stream may be anything")
+    if len(moving) + len(constants) < size:
+        yield from along(c, j, found, null_space(c, moving + constants, size), [0] * size)
+    if constants:
+        total = [sum(z) for z in zip(*constants, strict=True)]
+        yield from along(c, j, [r for r in found if absorbs(c, j, r)], null_space(c, moving, size), total)
+
+
+def along(c: Chart, j: int, found: list[Reader], null: list[dict[int, int]], constant: list[int]) -> Motions:
+    """Each row of each reader moves by n, and the constant that it makes is absorbed."""
+    for n in null:
+        made = sum(value * constant[x] for x, value in n.items()) % c.p
+        for W, bias, k in found:
             for r in range(c.at[f"{j}.{W}", k][1]):
                 v = Motion(c)
                 for x, value in n.items():
                     v.put(value, j, W, k, r, x)
+                if made:
+                    undo(v, j, (W, bias, k), {r: made})
                 yield v
 
 
@@ -1750,15 +1818,24 @@ def free_mix(c: Chart, i: int, head: int, to: int) -> Motions:
     yield v
 
 
+def net_is_bare(net: Network) -> bool:
+    """Say whether there are neither biases nor skip nor norm."""
+    return net.plain and not net.bias
+
+
 def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
     """One output: (v_h z)(v_k z)(c x) - (v_k z)(v_h z)(c x) = 0, z the key with its constant, x the query with its own."""
     side, layer, bias = free_side(c, i), c.layer(i), c.net.bias
-    need(layer.n == 1, "koszul needs one output")
+    narrow = layer.n > 1 and layer.h == 1 and layer.act != "swiglu" and net_is_bare(c.net)
+    need(layer.n == 1 or narrow, "koszul needs one output")
     need("v" not in bias or "k" in bias, "koszul with bias v needs bias k")
     need(head != to and to < layer.heads, "koszul needs two heads")
     both = {"q", "k"} <= bias
 
     def key_form(h: int) -> list[int]:
+        if narrow:  # the one row of U reads the output
+            (row,), columns = block_rows(c, i, "U", 0), list(zip(*block_rows(c, i, "V", h), strict=True))
+            return [sum(map(mul, row, column)) % c.p for column in columns] + [0]
         start = c.at[f"{i}.V", h][0]
         constant = c.flat[c.at[f"{i}.bv", h][0]] if "v" in bias else 0
         return [*c.flat[start : start + layer.m], constant]
@@ -1775,9 +1852,9 @@ def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
         yield v
 
 
-def block_space(net: Network, i: int, part: str, to: int) -> int:
+def block_space(c: Chart, i: int, part: str, to: int) -> int:
     """Return an upper bound of the dimension of all functions of a block."""
-    layer = net.layers[i - 1]
+    net, layer = c.net, c.layer(i)
     if part == "attention":
         return attention_space(net, i)
     if part == "scores":
@@ -1787,9 +1864,12 @@ def block_space(net: Network, i: int, part: str, to: int) -> int:
     if part == "ffn":
         r, n = int(layer.act) if layer.act not in ACTIVATIONS else 0, layer.n
         need(r, "block: the activation is no power")
-        if "u" in net.bias:
-            return n * comb(n + r, r)  # polynomials of degree at most r
-        return n * (comb(n + r - 1, r) + ("d" in net.bias))
+        columns, constants = stream_columns(c, i, "attention") if net.plain else ([], [])
+        few = net.plain and len(columns) < n  # then polynomials in their coefficients
+        variables = len(columns) if few else n
+        if "u" in net.bias or (few and constants):
+            return n * comb(variables + r, r)  # polynomials of degree at most r
+        return n * (comb(variables + r - 1, r) + ("d" in net.bias))
     return run_space(net, i, to)
 
 
@@ -1834,17 +1914,34 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     w, ring, rows = tensors(net, flat), Dual(packed), []
     source = Source(c.p, c.seed, f"block/{i}/")
     width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
+    spanning, constants = stream_columns(c, i, "attention") if part == "ffn" and net.plain else ([], [])
+    few = part == "ffn" and net.plain and len(spanning) < layer.n
+    width = len(spanning) if few else width
     for n in range(inputs):
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
         draw = drawer(source, Source(c.p, c.seed))
         if part == "attention":
             x = attention(net, i, ring, w, x, draw, n)
+            if counted_rows(net, layer) < layer.n:
+                rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
+                x = [affine(ring, rows_read, None, token) for token in x]
         elif part == "scores":
+            if net.norm == "layer":
+                x = [[ring.sum([z, s]) for z, (s,) in zip(centred(net, i, ring, w, z), w[f"{i}.s1"][0], strict=True)] for z in x]
             q, k = queries_keys(net, i, ring, w, x, draw)
-            x = [[ring.dot(k[layer.group(h)][y], q[h][j]) for y in net.visible(j)] for h in range(len(q)) for j in range(t)]
+            x = []
+            for h, j in product(range(len(q)), range(t)):
+                row = [ring.dot(k[layer.group(h)][y], q[h][j]) for y in net.visible(j)]
+                if net.kind == "softmax":
+                    own = ring.dot([ring.ratio(-1)], [ring.dot(k[layer.group(h)][j], q[h][j])])
+                    row = [ring.sum([z, own]) for z in row]
+                x.append(row)
         elif part == "values":
             x = values(net, i, ring, w, x[0])
         elif part == "ffn":
+            if few:  # what it reads is a combination of few vectors, and a constant
+                vectors = [[(z, 0) for z in v] for v in spanning + constants]
+                x = [[ring.dot([*x[0], *[(1, 0)] * len(constants)], [v[r] for v in vectors]) for r in range(layer.n)]]
             x = feed_forward(net, i, ring, w, x, draw, n)
         else:
             for k in range(i, to + 1):
@@ -1854,14 +1951,33 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     return rows
 
 
+def centred(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> list[Any]:
+    """Return x less its mean, times the width, times the gain of layer i."""
+    mean = ring.dot([ring.ratio(-1)], [ring.sum(x)])
+    moved = [ring.sum([ring.dot([ring.ratio(len(x))], [z]), mean]) for z in x]
+    return [ring.dot(g, [z]) for g, z in zip(w[f"{i}.g1"][0], moved, strict=True)]
+
+
 def values(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> Stream:
-    """Return O_h V_h x for each head, and the sum of all constants where there are any."""
-    heads = range(net.layers[i - 1].heads)
-    found = [affine(ring, w[f"{i}.O"][h], None, affine(ring, w[f"{i}.V"][h], None, x)) for h in heads]
-    constants = []
-    if "v" in net.bias:
-        biases = [[b for (b,) in w[f"{i}.bv"][h]] for h in heads]
-        constants = [affine(ring, w[f"{i}.O"][h], None, biases[h]) for h in heads]
+    """Return O_h V_g z for each head (no dv: V_g z for each group), and the sum of all constants where there are any.
+
+    z is x; with LayerNorm g times x centred (times the width), and V_g times the shift is a constant.
+    """
+    layer, constants = net.layers[i - 1], []
+    if net.norm == "layer":
+        x = centred(net, i, ring, w, x)
+    found = []
+    for h in range(layer.heads):
+        g = layer.group(h)
+        if layer.dv or h == layer.members(g)[0]:  # no dv: heads of one group differ in nothing
+            z = affine(ring, w[f"{i}.V"][g], None, x)
+            found.append(affine(ring, w[f"{i}.O"][h], None, z) if layer.dv else z)
+        made = []
+        if "v" in net.bias:
+            made.append([b for (b,) in w[f"{i}.bv"][g]])
+        if net.norm == "layer":
+            made.append(affine(ring, w[f"{i}.V"][g], None, [s for (s,) in w[f"{i}.s1"][0]]))
+        constants += [affine(ring, w[f"{i}.O"][h], None, c) if layer.dv else c for c in made]
     if "o" in net.bias:
         constants.append([b for (b,) in w[f"{i}.bo"][0]])
     return [*found, [ring.sum(z) for z in zip(*constants, strict=True)]] if constants else found
@@ -1876,7 +1992,7 @@ def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motio
     need((part == "forms") == (net.kind == "mlp"), "block: no such part")
     need(part != "ffn" or c.layer(i).h, "block: there is no ffn")
     need(part != "forms" or i < to <= len(net.layers), "block: no such run of layers")
-    space, packed, size = block_space(net, i, part, to), Packed(c.p), len(c.flat)
+    space, packed, size = block_space(c, i, part, to), Packed(c.p), len(c.flat)
     require(steps(net) * inputs * size + (size + inputs) * size**2 <= MAX_WORK, "caps", "the block costs too much")
     rows = block_function(c, i, part, to, inputs, packed)
     columns: dict[int, dict[int, int]] = {}
@@ -2449,18 +2565,24 @@ def check(text: str) -> Verdict:
     require(all(hole.strip() for hole in holes), "schema", "a hole without a name")
     require(1 << 20 < p < 1 << 31 and p % 4 == 3, "prime", "the prime is not in range, or not 3 mod 4")
     require(all(p % k for k in range(3, isqrt(p) + 1, 2)), "prime", f"{p} is composite")
-    source, verdict = Source(p, seed), "holey" if holes else "valid"
-
+    source, family = Source(p, seed), ""
     if isinstance(file["claim"], dict) and "least" in file["claim"]:
-        return Verdict(verdict, spec=spec, family=check_family(file, spec, source), holes=holes)
+        below = above = 0
+        family = check_family(file, spec, source)
+    else:
+        below, above = check_bounds(file, parse(spec), source)
+    return Verdict("holey" if holes else "valid", spec=spec, lower=below, upper=above, family=family, holes=holes)
+
+
+def check_bounds(file: Mapping[str, Any], net: Network, source: Source) -> tuple[int, int]:
+    """Return the bounds of one network that the file claims and proves."""
     claim = record(file["claim"], "lower upper", "claim")
     lower, upper = natural(claim["lower"], "claim.lower"), natural(claim["upper"], "claim.upper")
-    net = parse(spec)
     require(lower <= upper <= parameters(net), "claim", "not 0 <= lower <= upper <= parameters")
     if isinstance(file["lower"], dict) and file["lower"].get("rule") == "coordinates":
         rule = record(file["upper"], "rule reductions spec", "upper")
         for step in array(rule["reductions"], "reductions", 8 * MAX_LAYERS):
-            exact = not isinstance(step, dict) or step.get("rule") not in ("wider-heads", "wider-values")
+            exact = not isinstance(step, dict) or step.get("rule") not in WIDENING
             require(exact, "reduction", "the chart is one of a network with the same functions")
             net = reduced(net, step)
         require(net == parse(words(rule["spec"], "upper.spec")), "reduction", "the reductions do not lead to upper.spec")
@@ -2474,7 +2596,7 @@ def check(text: str) -> Verdict:
         below = check_lower(net, source, file)
     require(upper == above, "claim", f"upper is {above}, the claim is {upper}")
     require(lower == below, "claim", f"lower is {below}, the claim is {lower}")
-    return Verdict(verdict, spec=spec, lower=below, upper=above, holes=holes)
+    return below, above
 
 
 def check_upper(net: Network, source: Source, rule: Any, upper: int) -> int:
@@ -2514,7 +2636,7 @@ def smaller(net: Network, spec: str, upper: Any) -> Network:
     wanted = affordable(parse(spec))
     steps = upper["reductions"] if isinstance(upper, dict) else []
     for step in steps:
-        if net == wanted or not isinstance(step, dict) or step.get("rule") in ("wider-heads", "wider-values"):
+        if net == wanted or not isinstance(step, dict) or step.get("rule") in WIDENING:
             break
         net = reduced(net, step)
     require(net == wanted, "lower-spec", "the reductions do not pass through lower.spec")

@@ -21,8 +21,8 @@ NOT_FAILED = 1 << 30
 class Sieve(PrimeField):
     """GF(p) on batches of inputs: instead of raising it notes at which inputs something does not exist.
 
-    `failed[n]` is the number of the first radicand of input n that is not a square, NOT_FAILED if all are, -1 if a denominator failed before; `nonsquare[n]` says
-    that it is not zero either; `good[n]`: no radicand and no denominator failed.
+    `failed[n]` is the number of the first radicand of input n that is not a square, NOT_FAILED if all are, -1 if a denominator
+    failed before; `nonsquare[n]` says that it is not zero either; `good[n]`: no radicand and no denominator failed.
     """
 
     def __init__(self, p: int, count: int):

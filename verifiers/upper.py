@@ -84,19 +84,37 @@ def _by_fields(
 ) -> UpperBound:
     point = free.freeze(reduced, layers, Point(seed, ring.p).parameters(reduced))
     frozen = tuple(name for i in layers for name in free.frozen(reduced, reduced.layers[i - 1]))
-    fields: list[Symmetry] = [*catalogue(reduced), *free.fields(reduced, layers)]
-    moved = [f.moved(reduced, point, ring) for f in fields if isinstance(f, Field)]
-    conditional: list[tuple[Symmetry, Array | None]] = []  # they count only where the point is general enough
-    conditional += [(n, n.vectors(reduced, point, ring)) for n in nulls(reduced)]
-    conditional += [(b, b.vectors(reduced, point, ring, seed)) for b in blocks(reduced)]
-    for symmetry, spanned in conditional:
-        if spanned is not None:
-            fields.append(symmetry)
-            moved.append(span.split(spanned, reduced))
-    spans, gauge = span.span_in_turn(reduced, moved, ring)
+    found = symmetry_motions(reduced, point, seed, ring, layers)
+    fields = [f for f, _ in found]
+    spans, gauge = span.span_in_turn(reduced, [m for _, m in found], ring)
     split = rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]
     used = tuple(f for f, n in zip(fields, spans, strict=True) if n)
     return UpperBound(reduced.parameters - sum(spans), "fields", steps, reduced, used, _merged(split), reduced, frozen, tuple(gauge))
+
+
+def symmetry_motions(
+    network: Network, point: Mapping[str, Array], seed: int, ring: PrimeField, free_layers: tuple[int, ...] = ()
+) -> list[tuple[Symmetry, span.Moved]]:
+    """All known symmetries of the network that count at the point, with their vectors there by the tensors that move."""
+    found: list[tuple[Symmetry, span.Moved]] = []
+    for symmetry in _symmetries(network, free_layers):
+        if isinstance(symmetry, Field):
+            found.append((symmetry, symmetry.moved(network, point, ring)))
+            continue
+        more = {"seed": seed} if isinstance(symmetry, Block) else {}
+        vectors = symmetry.vectors(network, point, ring, **more)
+        if vectors is not None:  # these count only where the point is general enough
+            found.append((symmetry, span.split(vectors, network)))
+    return found
+
+
+def symmetries(network: Network, frozen: Sequence[str] = ()) -> list[Symmetry]:
+    """All known symmetries of the network at points with these frozen tensors; some count only where the point is general enough."""
+    return _symmetries(network, tuple(sorted({int(name.partition(".")[0]) for name in frozen})))
+
+
+def _symmetries(network: Network, free_layers: tuple[int, ...]) -> list[Symmetry]:
+    return [*catalogue(network), *free.fields(network, free_layers), *nulls(network), *blocks(network)]
 
 
 def rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:

@@ -242,7 +242,7 @@ def certificate(spec: str, p: int = P, seed: int = 0, ambient: bool | None = Non
         "claim": {"lower": len(rows), "upper": above},
         "prime": p,
         "seed": seed,
-        "lower": {"rule": "minor", "inputs": ranges(inputs), "rows": ranges(rows), "columns": ranges(columns)},
+        "lower": {"rule": "minor", "tokens": net.t, "inputs": ranges(inputs), "rows": ranges(rows), "columns": ranges(columns)},
         "upper": upper,
         "holes": [],
     }

@@ -766,7 +766,7 @@ def test_variations_stay_valid(certificates: dict[str, Any]) -> None:
     changed["upper"]["fields"] *= 2  # the rank does not change
     assert W.judge(changed).verdict == "valid"
     changed = copy.deepcopy(cert)
-    changed["lower"] = {"rule": "minor", "inputs": "", "rows": "", "columns": ""}
+    changed["lower"] = {"rule": "minor", "tokens": changed["lower"]["tokens"], "inputs": "", "rows": "", "columns": ""}
     changed["claim"]["lower"] = 0
     assert W.judge(changed).verdict == "valid"
     changed = copy.deepcopy(cert)

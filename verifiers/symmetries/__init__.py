@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ...numerics.network import Network
 from . import attention, feedforward, norm, streams
 from .field import Field, Variable
-from .nulls import Null, nulls
+from .nulls import Null, nulls, spanning
 
-__all__ = ["Field", "Null", "Variable", "catalogue", "nulls"]
+__all__ = ["Field", "Null", "Variable", "catalogue", "nulls", "spanning"]
 
 
 def catalogue(network: Network) -> Iterator[Field]:

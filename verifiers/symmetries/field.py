@@ -36,8 +36,9 @@ class LinearRing(Protocol):
 class Variable:
     """The space that e runs through: `kind` gl, diagonal, unit, antisymmetric, planes, scalar, ones or free, with its shape.
 
-    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices; ones: multiples of the all-ones matrix; null: the vectors that all matrices `of` annihilate, if those have
-    together full row rank at the point.
+    unit: the multiples of E_jj for the one `unit` j; planes: on each plane (2i, 2i+1) the span of I and the quarter turn; free: all matrices;
+    ones: multiples of the all-ones matrix; null: the vectors that all matrices `of` annihilate, if those have together full row
+    rank at the point.
     """
 
     kind: str
@@ -51,6 +52,8 @@ class Variable:
             return ring.lift(self.basis())
         if not isinstance(ring, PrimeField):
             raise TypeError("a null space is taken mod p: these fields have no float form")
+        if not isinstance(ring, PrimeField):  # null spaces are taken mod p only
+            return np.zeros((0, *self.shape))
         rows = np.concatenate([matrix(name, point) for name in self.of])
         found = kernel(ring.lift(rows), ring)
         full = len(found) == self.shape[0] - len(rows)
@@ -120,16 +123,18 @@ class Field:
         sizes = [(name, int(np.prod(shape))) for name, shape in network.parameter_shapes()]
         return np.concatenate([moved.get(name, np.zeros((count, size))) for name, size in sizes], axis=1)
 
-    def moved(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> dict[str, Array]:
+    def moved(self, network: Network, point: Mapping[str, Array], ring: LinearRing) -> dict[str, Array]:
         """The part of `vectors` that belongs to each tensor that moves: residues (dimension, size of the tensor)."""
         shapes = dict(network.parameter_shapes())
         basis = self.variable.at(point, ring)
         moved: dict[str, Array] = {}
+        if not len(basis):
+            return moved
         for target, text in self.motion.items():
             name, part = _slice(target)
             if name not in moved:
                 moved[name] = np.zeros((len(basis), *shapes[name]))
-            total = _words_at(parse_words(text), basis, self.variable, point, ring)
+            total = words_at(parse_words(text), basis, point, ring, self.variable.kind == "scalar")
             place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
         return {name: ring.reduce(m.reshape(len(basis), int(np.prod(shapes[name])))) for name, m in moved.items()}
@@ -191,15 +196,16 @@ def _product(values: list[Any]) -> Any:
     return result
 
 
-def _words_at(
-    words: tuple[Word, ...], basis: Array, variable: Variable, point: Mapping[str, Array], ring: LinearRing
+def words_at(
+    words: tuple[Word, ...], basis: Array, point: Mapping[str, Array], ring: LinearRing, scalar: bool = False
 ) -> Array:
+    """The sum of the words at a point for each e of a basis (k, rows, columns); a `scalar` e is a number and commutes."""
     total: Array | None = None
     for word in words:
         left = _product_at(word.left, point, ring)
         right = _product_at(word.right, point, ring)
         e = basis.swapaxes(1, 2) if word.transposed else basis
-        if variable.kind == "scalar":  # e is a number: it commutes
+        if scalar:
             both = left if right is None else right if left is None else ring.matmul(left, right)
             term = ring.lift(np.ones((1, 1, 1), dtype=int)) if both is None else both[None]
         else:

@@ -47,7 +47,8 @@ def fields(network: Network, layers: tuple[int, ...]) -> Iterator[Field]:
         pairs = [(h, k) for h in range(y.heads) for k in range(y.heads) if h != k]
         for h, k in pairs:
             yield _mix(network, y, h, k)
-        if y.n == 1 and not ("v" in network.bias and "k" not in network.bias):
+        narrow = y.ffn is not None and y.ffn.hidden == 1 and not (network.skip or network.bias or y.ffn.activation == "swiglu")
+        if (y.n == 1 or narrow) and not ("v" in network.bias and "k" not in network.bias):
             for h, k in pairs:
                 if h < k:
                     yield from _koszul(network, y, h, k)
@@ -72,7 +73,8 @@ def _koszul(network: Network, y: Layer, head: int, to: int) -> Iterator[Field]:
             motion |= {mine["bk"]: f"e {its['bv']}", its["bk"]: f"-e {mine['bv']}"}
         yield Field("koszul", y.index, variable, motion, {"head": head, "to": to})
         return
-    columns = [f"{n['V']}'" for n in (mine, its)]
+    row = f" {y.index}.U'" if y.n > 1 else ""  # the one row that reads the output
+    columns = [f"{n['V']}'{row}" for n in (mine, its)]
     if {"q", "k"} <= set(network.bias):  # the keys are (x, 1)
         columns = [f"stack({n['V']},{n.get('bv', '0')})" for n in (mine, its)]
     for s, width in (("Q", y.m), ("bq", 1)):

@@ -15,7 +15,8 @@ import numpy as np
 from ...numerics.network import Network
 from ...numerics.rank import kernel
 from ...numerics.rings import Array, PrimeField
-from .streams import consumers_of, producers_of, slices
+from .field import parse_words, words_at
+from .streams import absorbing, consumers_of, producers_of, slices
 
 
 @dataclass(frozen=True)
@@ -40,28 +41,65 @@ class Null:
         return "what makes the stream may change in directions that nobody reads"
 
     def vectors(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> Array | None:
-        """The directions at the point: residues (k, parameters); None where the matrix has not full rank there."""
-        columns = np.concatenate(_producing(network, point, self), axis=1)
-        rows = np.concatenate([_at(point, s) for s in _reading(network, self)])
-        matrix = columns.T if self.name == "unseen" else rows
-        null = kernel(ring.lift(matrix), ring)
-        if matrix.shape[1] - len(null) < len(matrix):
-            return None
+        """The directions at the point: residues (k, parameters); None where no matrix has full rank there."""
         moved: list[Array] = []
-        names = _reading(network, self) if self.name == "unseen" else _made(network, self)
-        for name in names:
-            length = _at(point, name).shape[0 if self.name == "unseen" else 1]
-            for k in range(length):
-                for n in null:
-                    step = {label: np.zeros(shape) for label, shape in network.parameter_shapes()}
-                    place = step[name.partition("[")[0]]
-                    target = place[int(name[:-1].partition("[")[2])] if "[" in name else place
-                    if self.name == "unseen":
-                        target[k] = n
-                    else:
-                        target.reshape(len(n), -1)[:, k] = n
-                    moved.append(np.concatenate([m.reshape(-1) for m in step.values()]))
-        return np.array(moved).reshape(len(moved), network.parameters)
+        if self.name == "unread":
+            rows = np.concatenate([_at(point, s) for s in _reading(network, self)])
+            for n in _orthogonal(rows, ring):
+                for name in producers_of(network, network.layers[self.layer - 1], self.after):
+                    for k in range(_at(point, name).shape[1]):
+                        column = np.zeros((len(n), _at(point, name).shape[1]))
+                        column[:, k] = n
+                        moved.append(_flat(network, {name: column}))
+        else:
+            moving, constants = spanning(network, point, self.layer, self.after)
+            for n in _orthogonal(np.concatenate([*moving, *constants], axis=1).T, ring):
+                moved += self._unseen(network, point, ring, n, None)
+            if constants:
+                total = ring.lift(sum(constants[1:], constants[0]))
+                for n in _orthogonal(np.concatenate(moving, axis=1).T, ring):
+                    moved += self._unseen(network, point, ring, n, ring.matmul(n[None], total))
+        return np.array(moved).reshape(len(moved), network.parameters) if moved else None
+
+    def _unseen(
+        self, network: Network, point: Mapping[str, Array], ring: PrimeField, n: Array, constant: Array | None
+    ) -> list[Array]:
+        """All dW = c n^T; with a constant n^T s, of those W that absorb it."""
+        y = network.layers[self.layer - 1]
+        reader = y if self.after == "attention" and y.ffn else network.layers[y.index]
+        made = []
+        total = np.zeros((1, 1)) if constant is None else constant
+        for name in _reading(network, self):
+            label, part = name.partition("[")[0], name[len(name.partition("[")[0]) :]
+            absorbed = absorbing(network, reader, label.partition(".")[2], part, "e")
+            if constant is not None and absorbed is None:
+                continue
+            undone = {} if constant is None or absorbed is None else absorbed
+            rows = len(_at(point, name))
+            for k in range(rows):
+                c = np.zeros((1, rows, 1))
+                c[0, k] = 1
+                step = {name: c[0] * n}
+                for target, words in undone.items():
+                    step[target] = words_at(parse_words(words), ring.mul(c, total), point, ring)[0]
+                made.append(_flat(network, step))
+        return made
+
+
+def _orthogonal(rows: Array, ring: PrimeField) -> Array:
+    """The null space of rows that are fewer than the columns and independent; none otherwise."""
+    found = kernel(ring.lift(rows), ring)
+    full = len(rows) < rows.shape[1] and len(found) == rows.shape[1] - len(rows)
+    return found if full else found[:0]
+
+
+def _flat(network: Network, step: Mapping[str, Array]) -> Array:
+    made = {label: np.zeros(shape) for label, shape in network.parameter_shapes()}
+    for name, value in step.items():
+        label, bracket, rest = name.partition("[")
+        place = made[label][int(rest[:-1])] if bracket else made[label]
+        place += value.reshape(place.shape)
+    return np.concatenate([m.reshape(-1) for m in made.values()])
 
 
 def nulls(network: Network) -> Iterator[Null]:
@@ -74,7 +112,7 @@ def nulls(network: Network) -> Iterator[Null]:
             null = Null("unseen", y.index, after)
             if not consumers_of(network, y, after):
                 continue
-            if sum(m.shape[1] for m in _producing(network, shapes, null)) < y.n:
+            if sum(m.shape[1] for m in spanning(network, shapes, null.layer, null.after)[0]) < y.n:
                 yield null
             null = Null("unread", y.index, after)
             if sum(len(_at(shapes, s)) for s in _reading(network, null)) < y.n:
@@ -97,16 +135,17 @@ def _reading(network: Network, null: Null) -> list[str]:
     return found
 
 
-def _made(network: Network, null: Null) -> list[str]:
-    return producers_of(network, network.layers[null.layer - 1], null.after)
-
-
-def _producing(network: Network, point: Mapping[str, Array], null: Null) -> list[Array]:
-    """Columns that span the values of the stream; softmax weights sum to one, so that all its constants are one column."""
-    y = network.layers[null.layer - 1]
-    made = [_at(point, name) for name in _made(network, null)]
-    if network.kind != "softmax" or null.after == "ffn" or y.dv is not None or "v" not in network.bias:
-        return made
-    matrices = [m for m, name in zip(made, _made(network, null), strict=True) if ".V" in name]
-    constant: Array = y.per_group * np.sum(point[f"{y.index}.bv"], axis=0)[:, None]
-    return [*matrices, constant + _at(point, f"{y.index}.bo") if "o" in network.bias else constant]
+def spanning(network: Network, point: Mapping[str, Array], layer: int, after: str) -> tuple[list[Array], list[Array]]:
+    """Columns that span the stream's values, and its constants: in softmax value biases are constants, as weights sum to one."""
+    y = network.layers[layer - 1]
+    matrices: list[Array] = []
+    constants: list[Array] = []
+    for name in producers_of(network, y, after):
+        constant = name.partition("[")[0][-2:] in ("bo", "bd")
+        if ".bv" in name and network.kind == "softmax":
+            continue
+        (constants if constant else matrices).append(_at(point, name))
+    if network.kind == "softmax" and after == "attention" and y.dv is None and "v" in network.bias:
+        summed: Array = y.per_group * np.sum(point[f"{layer}.bv"], axis=0)[:, None]
+        constants = [summed + constants[0]] if constants else [summed]
+    return matrices, constants

@@ -66,15 +66,32 @@ def _hidden_basis(network: Network, layer: Layer, after: str, consumers: list[tu
 
 
 def _ones(network: Network, layer: Layer, after: str) -> Iterator[Field]:
-    """A multiple of the all-ones vector is not seen by LayerNorm: it goes from one bias to the next of the stream."""
-    source = _constant(network, layer, after)
+    """A multiple of the all-ones vector is not seen by LayerNorm: it goes from one constant of the stream to the next."""
+    source = _centred_constant(network, layer, after)
     if after == "attention" and layer.ffn:
-        target = _constant(network, layer, "ffn")
+        target = _centred_constant(network, layer, "ffn")
     else:
-        target = _constant(network, network.layers[layer.index], "attention") if layer.index < network.l else None
+        target = _centred_constant(network, network.layers[layer.index], "attention") if layer.index < network.l else None
     if source and target:
-        motion = {source[0]: source[1], target[0]: f"-{target[1]}"}
+        motion = {
+            source[0]: f"{source[1]} {target[2]} {source[3]}",
+            target[0]: f"-{target[1]} {source[2]} {target[3]}",
+        }
         yield Field("ones", layer.index, Variable("ones", (layer.n, 1)), motion, {"after": after})
+
+
+def _centred_constant(network: Network, layer: Layer, after: str) -> tuple[str, str, str, str] | None:
+    """What adds e times a number to the stream: the tensor, its motion before and after a factor, and in the middle the number.
+
+    Besides biases: in softmax the part of a value matrix that reads the shift of the norm only.
+    """
+    found = _constant(network, layer, after)
+    if found:
+        return found[0], found[1], "", ""
+    if after == "ffn" or network.kind != "softmax" or layer.dv is not None:
+        return None
+    i = layer.index
+    return f"{i}.V[0]", f"1/{layer.per_group} e", f"cofactor({i}.g1)' {i}.s1", f"cofactor({i}.g1)'"
 
 
 def _constant(network: Network, layer: Layer, after: str) -> tuple[str, str] | None:
