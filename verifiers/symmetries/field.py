@@ -132,7 +132,7 @@ class Field:
             total = _words_at(parse_words(text), basis, self.variable, point, ring)
             place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
-        return {name: ring.reduce(m.reshape(len(basis), -1)) for name, m in moved.items()}
+        return {name: ring.reduce(m.reshape(len(basis), int(np.prod(shapes[name])))) for name, m in moved.items()}
 
 
 def parse_words(text: str) -> tuple[Word, ...]:
