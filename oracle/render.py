@@ -109,7 +109,7 @@ def _recheck(answer: Answer, certificate: Path | None) -> list[str]:
 
 def render_twin(twin: Answer) -> str:
     """Return what follows a checkpoint's answer: the answer of its structural twin."""
-    head = "\n\n  The same structure at small sizes (heads, groups, masks, biases, norms, activation as above):\n\n"
+    head = "\n\n  The same structure, one layer at small sizes (groups, masks, biases, norms, activation as above):\n\n"
     return head + render(twin)
 
 

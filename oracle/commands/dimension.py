@@ -13,6 +13,8 @@ from ..answer import LABELS, Answer
 if TYPE_CHECKING:
     from ..checkpoint import Checkpoint
 
+TWIN_SECONDS = 60.0  # for the small network of --config
+
 
 def dimension(
     spec: str | None = None,
@@ -34,7 +36,7 @@ def dimension(
         A network in one line: "softmax d=10,10,10 a=2 t=3", or a family with named sizes: "softmax d=n l=2 a=2 t=3".
     config
         Instead of a network: the configuration (config.json) of a public checkpoint, GPT-2, Llama, Mistral or Qwen2; asks for
-        its blocks, and for a small network of the same structure.
+        its blocks, and for a small network of the same structure, which has a minute of its own.
     json
         Print one JSON object.
     require
@@ -68,7 +70,7 @@ def dimension(
     if blocks and not interrupted:
         if not answer.redundancy and answer.dimension == blocks.dimension:
             answer = replace(answer, redundancy=blocks.redundancy)
-        twin, interrupted = ask(blocks.twin, seed, timeout, no_store)
+        twin, interrupted = ask(blocks.twin, seed, TWIN_SECONDS, no_store)
     if json:
         console.result_json(answer.to_json() | ({"twin": twin.to_json()} if twin else {}))
     else:
