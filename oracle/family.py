@@ -75,7 +75,31 @@ def _conditions(found: Family, least: int, base: int) -> tuple[str, ...]:
         said.append(f"{groups}*{row} <= {d[0]}" if groups != "1" else f"{row} <= {d[0]}")
     else:
         said += [f"{x} <= {m}" for x, m in zip(a, d, strict=False) if x != m]
-    return tuple(c for c in dict.fromkeys(said) if not _always(c))
+    return _reduced(said)
+
+
+def _reduced(conditions: list[str]) -> tuple[str, ...]:
+    """The same conditions, each once, with numbers on the right, only the largest lower bound of a size, and none that always hold.
+
+    >>> _reduced(["q <= p", "q >= 2", "2 <= q", "1 <= 2", "3 <= p"])
+    ('q <= p', 'q >= 2', 'p >= 3')
+    """
+    kept: list[str] = []
+    least: dict[str, int] = {}
+    for condition in dict.fromkeys(conditions):
+        left, _, right = condition.partition(" <= ")
+        if left.isdigit() and not right.isdigit():
+            left, right, condition = right, left, f"{right} >= {left}"
+        elif not right:
+            left, _, right = condition.partition(" >= ")
+        if left.isdigit() and right.isdigit():
+            if _always(condition):
+                continue
+        elif right.isdigit() and " >= " in condition:
+            least[left] = max(int(right), least.get(left, 0))
+            condition = f"{left} >= "
+        kept.append(condition)
+    return tuple(c + str(least[c[:-4]]) if c.endswith(" >= ") else c for c in dict.fromkeys(kept))
 
 
 def _always(condition: str) -> bool:

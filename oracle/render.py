@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from pathlib import Path
@@ -51,7 +52,7 @@ def _redundancy(answer: Answer) -> str:
         return ""
     kinds: Counter[str] = Counter()
     for name, size in answer.redundancy:
-        kinds[name.split(" ")[0]] += size  # "gauge 1", "gauge 2": the layers are for `explain`
+        kinds[re.sub(r" \d+$", "", name)] += size  # "gauge 1", "gauge 2": the layers are for `explain`
     parts = ", ".join(f"{size} by {name}" for name, size in kinds.items() if size)
     total = answer.parameters - answer.dimension
     return f", of which {total} redundant" + (f": {parts}" if parts else "")
@@ -104,6 +105,12 @@ def _recheck(answer: Answer, certificate: Path | None) -> list[str]:
     if certificate is None:
         return ["  recheck: add --certificate FILE, then: neuromanifold verify FILE"]
     return [f"  recheck: neuromanifold verify {certificate}"]
+
+
+def render_twin(twin: Answer) -> str:
+    """Return what follows a checkpoint's answer: the answer of its structural twin."""
+    head = "\n\n  The same structure, one layer at small sizes (groups, masks, biases, norms, activation as above):\n\n"
+    return head + render(twin)
 
 
 def render_family(answer: FamilyAnswer, certificate: Path | None = None) -> str:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ...numerics.notation import Family, parse_any
 from .. import console, exits, files
 from ..answer import LABELS, Answer
 
+if TYPE_CHECKING:
+    from ..checkpoint import Checkpoint
+
+TWIN_SECONDS = 60.0  # for the small network of --config
+
 
 def dimension(
-    spec: str,
+    spec: str | None = None,
     /,
     *,
+    config: Path | None = None,
     json: bool = False,
     require: Literal["proven", "formula", "numerical"] | None = None,
     certificate: Path | None = None,
@@ -27,6 +34,9 @@ def dimension(
     ----------
     spec
         A network in one line: "softmax d=10,10,10 a=2 t=3", or a family with named sizes: "softmax d=n l=2 a=2 t=3".
+    config
+        Instead of a network: the configuration (config.json) of a public checkpoint, GPT-2, Llama, Mistral or Qwen2; asks for
+        its blocks, and for a small network of the same structure, which has a minute of its own.
     json
         Print one JSON object.
     require
@@ -43,7 +53,10 @@ def dimension(
     from ..asking import ask, check_limits
 
     check_limits(seed, timeout)
-    network = parse_any(spec)
+    if (spec is None) == (config is None):
+        raise exits.CommandError('dimension needs a network, as in "softmax d=10,10,10 a=2 t=3", or --config FILE, and not both')
+    blocks = _blocks(config) if config else None
+    network = blocks.network if blocks else parse_any(spec or "")
     if certificate is not None and (reason := files.why_unwritable(certificate)):
         raise exits.CommandError(f"--certificate {reason}")
     if isinstance(network, Family):
@@ -53,13 +66,24 @@ def dimension(
         from ...verifiers.certificate import dumps
 
         files.write_whole(certificate, dumps(answer.certificate))
+    twin: Answer | None = None
+    if blocks and not interrupted:
+        if not answer.redundancy and answer.dimension == blocks.dimension:
+            answer = replace(answer, redundancy=blocks.redundancy)
+        twin, interrupted = ask(blocks.twin, seed, TWIN_SECONDS, no_store)
     if json:
-        console.result_json(answer.to_json())
+        console.result_json(answer.to_json() | ({"twin": twin.to_json()} if twin else {}))
     else:
-        from ..render import render
+        from ..render import render, render_twin
 
-        console.result(render(answer, certificate))
+        console.result(render(answer, certificate) + (render_twin(twin) if twin else ""))
     return exits.worst([exits.INTERRUPTED if interrupted else exits.HOLDS, *_shortfalls(answer, require, certificate)])
+
+
+def _blocks(config: Path) -> Checkpoint:
+    from ..checkpoint import read_checkpoint
+
+    return read_checkpoint(config)
 
 
 def _family(family: Family, json: bool, require: str | None, certificate: Path | None, seed: int) -> int:
