@@ -90,7 +90,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Network:
-    """One network of DESIGN section 1, validated.
+    """One network of `oracle/NOTATION.md`, validated.
 
     `d` has length l + 1; `a`, `heads`, `kv`, `dv`, `ffn` have length l (empty for mlp; dv and ffn are None where absent).
     `bias` is a string of letters in the order of `BIAS_LETTERS`. Raises `NetworkError` on any inconsistent description.

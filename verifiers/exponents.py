@@ -1,6 +1,6 @@
 """The side condition that lets exponentials be fresh units: the exponents of one input are independent modulo functions of theta.
 
-MATH: if no non-trivial integer combination of all exponents of one input is a function of the parameters alone, the
+PROOFS section 4: if no non-trivial integer combination of all exponents of one input is a function of the parameters alone, the
 exponentials of all inputs are algebraically independent over Q(theta, X) (Ax 1971, Theorem 3; `PROOFS.md`).
 """
 

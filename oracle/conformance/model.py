@@ -28,7 +28,7 @@ class ModelError(Exception):
 class Model:
     """A callable `fn(params, X)` and how to call it.
 
-    `adapter` turns the dict of arrays by DESIGN names (`1.Q` of shape (heads, a, d), ...) into the params that fn takes;
+    `adapter` turns the dict of arrays by the names of CERTIFICATES section 2 (`1.Q` of shape (heads, a, d), ...) into the params that fn takes;
     `tokens` says whether fn has tokens as columns, X (d, t), or as rows, X (t, d), in and out.
     """
 

@@ -23,7 +23,7 @@ from neuromanifold.oracle.theorems import PROVED, applicable
 from neuromanifold.verifiers.certificate import dumps
 from neuromanifold.verifiers.replay import replay
 
-SOURCE = "DESIGN of this project"
+SOURCE = "what this program promises: README.md"
 SMALL = Domain(max_parameters=40, max_layers=2, max_width=4)
 OTHER_PRIME, OTHER_SEED = 1_048_583, 97  # 3 mod 4
 

@@ -17,7 +17,7 @@ from ..answer import Answer, Contradiction
 from .claims import Claim, Statement
 from .instances import Instance, Uncheckable, instances, network_of
 
-# Exit codes (DESIGN section 3), the worst first; a claim that expects refutation turns holds and refuted around.
+# Exit codes (README.md), the worst first; a claim that expects refutation turns holds and refuted around.
 EXIT = {
     "contradiction": 3,
     "crashed": 3,

@@ -13,7 +13,7 @@ from .entries import Shape
 from .model import Check, Claim
 from .residuals import Entries, bound, by_rationals, by_sympy, by_transcendence, by_z3_reals
 
-SOURCE = "MATH sections 2, 5"
+SOURCE = "PROOFS section 6"
 
 
 def _wrong(name: str, title: str, statement: str, entries: Entries, transcendental: bool = False) -> Claim:

@@ -14,7 +14,7 @@ from .model import Check, Claim
 from .residuals import Entries
 from .words import Words
 
-SOURCE = f"{PAPER}; MATH section 4"
+SOURCE = f"{PAPER}; PROOFS section 8"
 LENGTHS = "all sizes: certificates over every field of characteristic not 2, Z3 over the reals"
 THEOREM = (
     "domain",
@@ -183,7 +183,7 @@ CLAIMS = (
         "t >= 2: a query among copies of itself gives V z, so V is determined; if V is not 0, so is A: the weights of "
         "(x, z) at z are sigma((x - z)'A z), or, by the second derivative at x = z, V (x) A is determined symmetrised.",
         "all sizes; sympy at d=2",
-        "MATH sections 4, 5",
+        "PROOFS section 9",
         (
             Check("z3 small model", routes.by_z3_softmax, None),
             Check("sympy small model", routes.by_sympy_softmax, 2),
@@ -269,7 +269,7 @@ CLAIMS = (
         "layer-cubic, "
         "and not zero.",
         "l <= 3",
-        f"{PAPER}; MATH section 5",
+        f"{PAPER}; PROOFS section 9",
         (
             Check("sympy numbers", deep.by_sympy_degree, ((2, 1), (2, 2), (1, 3))),
             Check("rationals", deep.by_rational_degree, ((2, 1), (2, 2), (2, 3))),

@@ -1,6 +1,6 @@
 """How a row of the field table becomes a claim.
 
-The words are written from MATH section 2, the motions of entries (`motions.py`, `plain.py`) apart from them. Ids are
+The words are written from the table in CERTIFICATES section 7, the motions of entries (`motions.py`, `plain.py`) apart from them. Ids are
 `field-` and the field's name in CERTIFICATES section 7; variants have a suffix.
 """
 
@@ -49,7 +49,7 @@ COVERS: Mapping[str, tuple[str, ...]] = {
     "mlp-basis": ("ffn-basis",),
 }
 
-SOURCE = "MATH section 2; CERTIFICATES section 7"
+SOURCE = "PROOFS section 6; CERTIFICATES section 7"
 
 
 def on(move: motions.Mover, *shapes: Shape) -> Entries:

@@ -190,7 +190,7 @@ CLAIMS = (
         "Unmasked one-headed lightning without biases and skip: a = 1 gives V X X' K' Q X = (column) (row); a stream "
         "u w' stays one.",
         "all sizes",
-        "MATH sections 2, 5",
+        "PROOFS section 6",
         both(
             Entries(plain.rank_one_stream, (light(a=1, d=2, n=2, t=2), light(a=2, d=2, n=2, t=2))),
             Words(

@@ -78,7 +78,7 @@ CLAIMS = (
         "Q -> G Q, K -> G^-T K (biases along) leaves every lightning and softmax layer, for each invertible G and "
         "each group.",
         "all sizes",
-        f"{PAPER}; MATH section 2",
+        f"{PAPER}; PROOFS section 6",
         both(
             _same(finite.gauge, Shape("lightning", a=2, bias="qkv"), Shape("softmax", a=2, heads=2, kv=1, bias="qkvo")),
             Words(
@@ -95,7 +95,7 @@ CLAIMS = (
         "V -> c V, K -> K / c (biases along) leaves every lightning layer, skip connection or not, for each c other "
         "than 0; w is any query.",
         "all sizes",
-        f"{PAPER}; MATH section 2",
+        f"{PAPER}; PROOFS section 6",
         both(
             _same(
                 finite.rescaling,
@@ -117,7 +117,7 @@ CLAIMS = (
         "Z Z' M2 Z: "
         "the function depends on (M1, M2, L) only.",
         "all sizes",
-        f"{PAPER}; MATH section 4",
+        f"{PAPER}; PROOFS section 9",
         both(
             Entries(finite.virtual_weights, (Shape("lightning", d=2, n=1, a=1, t=2),)),
             Words(_DEEP_TYPES, equal=((_DEEP, _VIRTUAL),)),
@@ -130,7 +130,7 @@ CLAIMS = (
         "depends on "
         "M_i = P_(i-1)' A_i P_(i-1) and L = V_l ... V_1 only.",
         "all sizes",
-        f"{PAPER}; MATH section 4",
+        f"{PAPER}; PROOFS section 9",
         both(
             Entries(
                 finite.virtual_step, (Shape("lightning", d=2, n=2, a=2, t=2), Shape("lightning", d=2, n=1, a=1, t=3))
@@ -143,7 +143,7 @@ CLAIMS = (
         "Head permutation",
         "Exchanging two heads together with their groups (or inside one group) leaves the layer.",
         "all sizes",
-        "MATH section 2",
+        "PROOFS section 6",
         both(
             Entries(
                 _swapped(finite.head_swap),
@@ -163,7 +163,7 @@ CLAIMS = (
         "the layer: "
         "shown for two heads and M = [[1, m], [0, 1]], which with scalings and permutations makes all of GL.",
         "all sizes, two heads; every M at d=2, a=2, heads=2",
-        "MATH section 2",
+        "PROOFS section 6",
         both(
             _same(finite.head_mixing, Shape("lightning", a=2, heads=2, kv=2)),
             Words(
@@ -183,7 +183,7 @@ CLAIMS = (
         "A layer is trilinear in Q, K, V",
         "The unbiased lightning layer is additive and homogeneous in each of Q, K, V.",
         "all sizes",
-        f"{PAPER}; MATH section 5",
+        f"{PAPER}; PROOFS section 9",
         both(
             Entries(finite.trilinear, (Shape("lightning", a=2), Shape("lightning", a=1, heads=2, kv=1, t=3))),
             Words(
@@ -205,7 +205,7 @@ CLAIMS = (
         "The unbiased lightning layer f satisfies f(c X) = c^3 f(X); by composition l layers are homogeneous of "
         "degree 3^l.",
         "all sizes",
-        f"{PAPER}; MATH section 5",
+        f"{PAPER}; PROOFS section 9",
         both(
             Entries(finite.cubic, (Shape("lightning", a=2), Shape("lightning", a=1, t=3, causal=True))),
             Words(
@@ -221,7 +221,7 @@ CLAIMS = (
         "constant "
         "value passes through: (O (V X + (b + u) o')) p = (O (V X + b o')) p + O u.",
         "all sizes",
-        "MATH section 2",
+        "PROOFS section 6",
         both(
             Entries(
                 finite.shifted, (Shape("softmax", bias="kvo"), Shape("softmax", bias="kvo", t=3, causal=True, dv=1))

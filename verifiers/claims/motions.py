@@ -2,7 +2,7 @@
 them.
 
 Each function takes a source, a shape and the layer's tables (which it may replace where a field holds on a subset
-only) and returns a `Motion`. They are written from MATH and CERTIFICATES section 7, apart from the words in
+only) and returns a `Motion`. They are written from CERTIFICATES section 7, apart from the words in
 `table.py`.
 """
 

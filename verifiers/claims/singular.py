@@ -199,7 +199,7 @@ WIDE = _grid((2, 1, 2), (2, 2, 2), (2, 2, 3), (3, 1, 3), (3, 2, 3))
 NARROW = _grid((3, 1, 2), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 3))
 DEFICIENT = tuple(s for s in NARROW if s.rank_a == s.a - 1 and s.rank_v == min(s.n, s.d) and s.rank_a * s.rank_v > 1)
 
-SOURCE = "arXiv 2408.17221; MATH sections 4, 5"
+SOURCE = "arXiv 2408.17221; PROOFS section 10"
 
 
 def _wrong(name: str, title: str, statement: str, strata: tuple[Stratum, ...]) -> Claim:
