@@ -336,9 +336,20 @@ def parameters(net: Network) -> int:
 class Source:
     """The expansion of a seed: named streams of 64-bit words, by SHAKE-256."""
 
-    def __init__(self, p: int, seed: int, prefix: str = "") -> None:
+    def __init__(self, p: int, seed: int, prefix: str = "", spent: list[int] | None = None) -> None:
         self.p, self.seed, self.prefix = p, seed, prefix
         self.streams: dict[str, bytes] = {}
+        self.words = 0
+        self.spent = [0] if spent is None else spent
+
+    def under(self, prefix: str) -> Source:
+        """Return the source of a prefix; what it costs counts together with this one."""
+        return Source(self.p, self.seed, prefix, self.spent)
+
+    def spend(self, work: int, message: str) -> None:
+        """Count elementary steps of the whole replay, about 2 ns each."""
+        self.spent[0] += work
+        require(self.spent[0] <= MAX_WORK, "caps", message)
 
     def word(self, label: str, k: int) -> int:
         """Return word number k of the stream of a label."""
@@ -346,7 +357,11 @@ class Source:
         if 8 * k >= len(stream):
             require(k < MAX_WORDS, "caps", f"stream {label} longer than {MAX_WORDS} words")
             shake = shake_256(f"neuromanifold:{self.seed}:{self.prefix}{label}".encode("ascii"))
-            stream = self.streams[label] = shake.digest(8 * max(64, 2 * k))
+            count = max(64, 2 * k)
+            self.words += count - len(stream) // 8
+            require(self.words <= 2 * MAX_WORDS, "caps", f"streams longer than {2 * MAX_WORDS} words")
+            self.spend(20 * count, "the streams cost too much")
+            stream = self.streams[label] = shake.digest(8 * count)
         return int.from_bytes(stream[8 * k : 8 * k + 8], "little")
 
     def value(self, label: str, k: int) -> int:
@@ -853,6 +868,8 @@ def feed_forward(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw:
 
 def steps(net: Network) -> int:
     """Estimate the multiplications of one forward pass."""
+    pairs = sum(layer.heads for layer in net.layers) * net.t**2
+    require(pairs <= MAX_WORDS, "caps", f"more than {MAX_WORDS} scores")  # they are kept in memory
     inner = sum(layer.heads * net.t * (layer.a + (layer.dv or layer.n)) for layer in net.layers)
     return net.t * (parameters(net) + inner + 10 * sum(layer.m + layer.h for layer in net.layers))
 
@@ -871,7 +888,7 @@ def check_minor(net: Network, source: Source, rule: Any) -> int:
     require(len(rows) == len(columns), "minor", f"{len(rows)} rows and {len(columns)} columns are no square")
     size, wanted = len(rows), set(rows)
     used = set(range(len(inputs))) if net.norm else {row // (width * t) for row in rows}
-    require(steps(net) * len(used) * (size + 50) * 3 + size**3 <= MAX_WORK, "caps", "the minor costs too much")
+    source.spend(steps(net) * len(used) * (size + 200) * 3 + size**3, "the minor costs too much")
 
     packed, slots = Packed(source.p), {column: k for k, column in enumerate(columns)}
     flat = [(x, 1 << packed.width * slots[k] if k in slots else 0) for k, x in enumerate(source.flat(net))]
@@ -902,11 +919,11 @@ def check_exponents(net: Network, source: Source, rule: Any) -> None:
         require(all(len(x) == 3 for x in triples), "schema", "a draw is not theta, X, X'")
     else:
         triples = [[k, 0, 0] for k in indices(draws, "draws", 10**9, 2 * MAX_EXPONENTS)]
-    require(steps(net) * len(triples) * 40 <= MAX_WORK, "caps", "the exponents cost too much")
+    source.spend(steps(net) * len(triples) * 300, "the exponents cost too much")
     packed, rows, count = Packed(source.p), [], 1
     for k, *inputs in triples:
-        here = Source(source.p, source.seed, f"exponents/{k}/")
-        twin = Source(source.p, source.seed, f"exponents/{k}/twin/")
+        here = source.under(f"exponents/{k}/")
+        twin = source.under(f"exponents/{k}/twin/")
         w, seen = tensors(net, here.flat(net)), []
         for point, n in zip((here, twin), inputs, strict=True):
             ring = Modular(source.p)
@@ -928,8 +945,8 @@ def check_radicands(net: Network, source: Source, rule: Any) -> None:
     at = [natural(k, "point", MAX_WORDS) for k in array(rule["point"], "point", 2)]
     require(len(at) == 2, "schema", "the point is not a number of parameters and one of an input")
     witnesses = [natural(k, "a witness", MAX_WORDS) for k in array(rule["witnesses"], "witnesses", MAX_EXPONENTS)]
-    require(steps(net) * (len(witnesses) + 1) * 40 <= MAX_WORK, "caps", "the radicands cost too much")
-    home = Source(source.p, source.seed, f"radicands/{at[0]}/")
+    source.spend(steps(net) * (len(witnesses) + 1) * 150, "the radicands cost too much")
+    home = source.under(f"radicands/{at[0]}/")
     w = tensors(net, home.flat(net))
 
     def first_failure(n: int) -> tuple[int, bool]:
@@ -1209,6 +1226,7 @@ class Chart:
     """A network at a point of its parameter space: the seed's, with identities for the frozen tensors (K, Q, O)."""
 
     def __init__(self, net: Network, source: Source, frozen: Sequence[str] = ()) -> None:
+        self.source = source
         self.net, self.p, self.seed, self.at, offset = net, source.p, source.seed, {}, 0
         self.frozen, self.flat = frozenset(frozen), source.flat(net)
         for name, (blocks, rows, columns) in shapes(net).items():
@@ -1912,14 +1930,14 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
         for k in range(len(flat), len(flat) + blocks * height * columns):
             flat.append((c.flat[k], 1 << packed.width * k if moves(name, i, part, to) else 0))
     w, ring, rows = tensors(net, flat), Dual(packed), []
-    source = Source(c.p, c.seed, f"block/{i}/")
+    source = c.source.under(f"block/{i}/")
     width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
     spanning, constants = stream_columns(c, i, "attention") if part == "ffn" and net.plain else ([], [])
     few = part == "ffn" and net.plain and len(spanning) < layer.n
     width = len(spanning) if few else width
     for n in range(inputs):
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
-        draw = drawer(source, Source(c.p, c.seed))
+        draw = drawer(source, c.source)
         if part == "attention":
             x = attention(net, i, ring, w, x, draw, n)
             if counted_rows(net, layer) < layer.n:
@@ -1993,7 +2011,8 @@ def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motio
     need(part != "ffn" or c.layer(i).h, "block: there is no ffn")
     need(part != "forms" or i < to <= len(net.layers), "block: no such run of layers")
     space, packed, size = block_space(c, i, part, to), Packed(c.p), len(c.flat)
-    require(steps(net) * inputs * size + (size + inputs) * size**2 <= MAX_WORK, "caps", "the block costs too much")
+    one = net if part in ("attention", "scores") else net._replace(t=1)
+    c.source.spend(steps(one) * inputs * (size + 600) + (size + inputs) * size**2, "the blocks cost too much")
     rows = block_function(c, i, part, to, inputs, packed)
     columns: dict[int, dict[int, int]] = {}
     for (name, _), (start, height, width) in c.at.items():
@@ -2168,7 +2187,9 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     for member in nets:
         core = chart_applies(member, unit)
         require(base * unit <= core, "coordinates", "the base is wider than the core")
-        for kind in set_types(member, unit, base, core // unit) - seen:
+        shared = member.rope and any(y.kv > 1 for y in member.layers)
+        require(not (base and shared), "coordinates", "with rope and groups the base would share planes with other units")
+        for kind in set_types(member, unit, base, core // unit, source) - seen:
             seen.add(kind)
             check_block(member, kind, unit, tokens, spare, source)
 
@@ -2197,6 +2218,12 @@ class Family(NamedTuple):
     def values(self, key: str) -> list[str]:
         """Return the values of a key, names and numbers."""
         return next((values for word, _, values in self.words if word == key), [])
+
+    @property
+    def layers(self) -> int:
+        """At least the number of layers."""
+        depth = next(iter(self.values("l")), "")
+        return len(self.values("d")) + (min(int(depth), MAX_LAYERS) if depth.isdigit() and len(depth) < 8 else 0)
 
     def at(self, sizes: Mapping[str, int]) -> str:
         """Return the spec with numbers for names."""
@@ -2259,6 +2286,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         count *= max(bound - least + 1, 0)
     require(count <= MAX_MEMBERS, "caps", "too many small members")
     for sizes in product(*(range(least, bounds[n] + 1) for n in family.names)):
+        source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:
             net = parse(family.at(dict(zip(family.names, sizes, strict=True))))
             chart_applies(net, 2 if net.rope else 1)
@@ -2327,6 +2355,8 @@ def chart_applies(net: Network, unit: int) -> int:
     require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
     require(min(widths) >= core >= 2 * unit, "coordinates", "the hidden width exceeds another one, or is too small")
     require(all(w % unit == 0 for w in widths), "coordinates", "with rope the widths must be even")
+    alike = len({(y.a, y.dv, y.kv) for y in net.layers}) == 1 or all(y.kv == 1 for y in net.layers)
+    require(alike or not net.rope, "coordinates", "with rope and groups, layers must agree: angles are shared by layers")
     for y in net.layers:
         require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
         if y.dv:
@@ -2364,7 +2394,7 @@ def hidden(net: Network, place: Place, unit: int) -> list[tuple[int, ...]]:
     return [tuple(len(range(c, y.h, y.n)) for c in coordinates) if y.h else () for y in net.layers]
 
 
-def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
+def set_types(net: Network, unit: int, base: int, core: int, source: Source) -> set[Kind]:
     """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
     places = [("c", k) for k in range(base, core)]
     places += [("i", k) for k in range(core, net.layers[0].m // unit)]
@@ -2374,6 +2404,7 @@ def set_types(net: Network, unit: int, base: int, core: int) -> set[Kind]:
         shown = tuple(t and t[:3] for t in ties(net, place, unit))
         classes.setdefault((place[0], shown, tuple(hidden(net, place, unit))), []).append(place)
     require(len(classes) <= 512, "caps", "too many kinds of coordinates")
+    source.spend(len(net.layers) * (len(places) + len(classes) ** 2) * 5000, "too many types")
     members, start = list(classes.values()), [("c", k) for k in range(base)]
     found = {relabelled(net, start, [units[0]], unit) for units in members}
     found |= {relabelled(net, start, [], unit)} if base else set()
@@ -2423,7 +2454,10 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
     core, entering, leaving = (unit * kind.homes.count(home) for home in "cio")
     if not core and (len(net.layers) > 1 or not entering or not leaving):
-        return  # no path from input to output: no entry has its support here
+        # no path from input to output: nothing is seen here, so no free entry may have its support here
+        silent = not any(t and t.scores for t in kind.layers[0])
+        require(silent, "coordinates", f"entries of type {kind.label} reach no output: this needs a larger base")
+        return
     layers, last = [], len(net.layers) - 1
     for i, (layer, here) in enumerate(zip(net.layers, kind.layers, strict=True)):
         groups = max([t.group + 1 for t in here if t], default=1)
@@ -2433,7 +2467,7 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
         units = max(sum(kind.hidden[i]), 1) if layer.h else 0
         layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core, units, layer.act))
     small = affordable(net._replace(layers=tuple(layers), t=tokens))
-    point = Source(source.p, source.seed, f"coordinates/{kind.label}/")
+    point = source.under(f"coordinates/{kind.label}/")
 
     packed, flat, count = Packed(source.p), [], 0
     for tensor, (blocks, rows, columns) in shapes(small).items():
@@ -2445,7 +2479,7 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     if not count:
         return
     inputs = 3 * count // (2 * layers[-1].n * (tokens - 1)) + 1 + spare
-    require(steps(small) * inputs * (count + 50) * 3 + count**3 <= MAX_WORK, "caps", "a block costs too much")
+    point.spend(steps(small) * inputs * (count + 200) * 3 + count**3, "the blocks cost too much")
     w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
     used = 0
     for n in range(inputs if not small.norm else 64 * inputs):

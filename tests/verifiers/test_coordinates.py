@@ -219,7 +219,7 @@ def test_the_replay_finds_the_types_that_the_writer_finds():
         unit = types.unit_size(network)
         for base in certify.bases(network):
             mine = {k.label for k in types.set_types(network, base)}
-            theirs = checker.set_types(checker.parse(str(network)), unit, base, types.core_width(network) // unit)
+            theirs = checker.set_types(checker.parse(str(network)), unit, base, types.core_width(network) // unit, checker.Source(DEFAULT_PRIME, 0))
             assert mine == {k.label for k in theirs}, (spec, base)
             compared += 1
     assert compared >= 35

@@ -13,7 +13,7 @@ from ..radicands import radicand_witnesses
 from ..reductions import reduce
 from ..tokens import drops_tokens
 from .blocks import block
-from .types import SetType, block_width, core_width, set_types, unit_size
+from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
@@ -67,6 +67,8 @@ def uncovered(network: Network) -> str | None:
         return "the hidden widths must be equal, and no larger than d_0 and d_l"
     if core < 2 * unit or any(w % unit for w in network.d):
         return f"the hidden width must be at least {2 * unit}" + (" and widths even" if unit == 2 else "")
+    if network.rotates and any(y.kv > 1 for y in network.layers) and len({(y.a, y.dv, y.kv) for y in network.layers}) > 1:
+        return "with rope and groups, layers must agree: angles are shared by layers"
     for y in network.layers:
         reason = _uncovered_layer(network, y)
         if reason:
@@ -164,8 +166,15 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
     raise NotCovered(short)
 
 
+def sees_nothing(kind: SetType) -> bool:
+    """Whether entries have their support in a set that no output belongs to: query/key rows tied to units of the input only."""
+    return set(kind.homes) == {INPUT} and any(t and t.scores for t in kind.layers[0])
+
+
 def short_block(network: Network, kind: SetType, tokens: int, seed: int, ring: PrimeField) -> str | None:
     """In what way the block of a type falls short of full column rank, or None."""
+    if sees_nothing(kind):
+        return f"entries of type {kind.label} reach no output of its own"
     small = block(network, kind, tokens)
     columns = int(small.columns.sum()) if small else 0
     if not small or not columns:
