@@ -36,9 +36,9 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Outcome(NamedTuple):
-    """What became of the item number `index`: the function's `value`, or in one line the `error` that took its place."""
+    """What became of item `number`: the function's `value`, or in one line the `error` that took its place."""
 
-    index: int
+    number: int
     value: Any
     error: str | None = None
 
@@ -204,7 +204,7 @@ def _cluster(address: str) -> Iterator[Workers]:
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say, the errors here say in one line
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CommandError(f"--dask {address}: no scheduler answers there ({reason})") from None
