@@ -14,7 +14,7 @@ from neuromanifold.verifiers.certificate import dumps, prove_bounds
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from networks import random_networks
 
-PROVEN = 0.92  # the share that has to be proven; the aim is 0.98
+PROVEN = 0.95  # the share that has to be proven; the aim is 0.98
 
 
 def mechanisms(n: Network) -> set[str]:
@@ -52,7 +52,7 @@ def check(count: int, seed: int) -> None:
     print(f"{proven} of {count} random networks proven", *still_open, sep="\n")
     assert proven >= PROVEN * count
     assert len(seen) >= 30
-    assert min(seen.values()) >= count // 100, seen
+    assert min(seen.values()) >= count // 200, seen
 
 
 def test_random_networks() -> None:
