@@ -49,7 +49,8 @@ def networks(
     """Networks of the given kinds with at most so many parameters, and of the given mechanisms at most four at once.
 
     `mechanisms` are heads, kv, dv, skip, causal, window, rope, alibi, bias, ffn and norm; norm only on request, since a proof with
-    norms may take a minute. Every draw succeeds: nothing is filtered. Shrinks towards few choices: a polynomial network or one layer, width 1, one token, no mechanism.
+    norms may take a minute. Every draw succeeds: nothing is filtered. Shrinks towards few choices: one layer, width 1, one
+    token, few mechanisms; a line that is short, not always the shortest.
     Raises `ValueError` for unknown words or where no network fits.
     """
     domain = Domain(tuple(kinds), max_parameters, max_layers, max_width, max_tokens, tuple(mechanisms))
