@@ -14,21 +14,29 @@ from .rings import Array, PrimeField
 SLICE_ENTRIES = 1 << 21  # of the Jacobian that are made at once
 
 
-def jacobian_columns(program: Program, ring: PrimeField, bindings: Mapping[str, Any], columns: Array | None = None) -> Array:
+def jacobian_columns(
+    program: Program,
+    ring: PrimeField,
+    bindings: Mapping[str, Any],
+    columns: Array | None = None,
+    outputs: Array | None = None,
+) -> Array:
     """The columns (numbers, increasing; default: all) of `evaluate.jacobian`, with the same order of rows and columns.
 
-    Little memory is used besides the result. Raises `NotInvertible` where a denominator is not a unit.
+    `outputs`: of each input the rows of these entries of the output only (numbers, increasing; default: all). Little memory is used besides the result. Raises `NotInvertible` where a denominator is not a unit.
     """
     many = {k: v for k, v in bindings.items() if has_inputs(program, k, v)}
     count = len(next(iter(many.values()))) if many else 1
-    size = int(np.prod(program.shape(program.output)))
+    if outputs is None:
+        outputs = np.arange(int(np.prod(program.shape(program.output))))
+    size = len(outputs)
     places = _places(program, columns)
     result = np.zeros((count, size, sum(len(chosen) for _, chosen in places.values())))
     step = max(1, SLICE_ENTRIES // (size * sum(int(np.prod(s.shape)) for s in program.instructions if s.operation == "param")))
     for start in range(0, count, step):
         part = {k: (v[start : start + step] if k in many else v) for k, v in bindings.items()}
         target = result[start : start + step]
-        for name, block in _gradients(program, ring, part):
+        for name, block in _gradients(program, ring, part, outputs):
             at, chosen = places[name]
             array = block.array if block.inputs else block.array[None]
             target[:, :, at : at + len(chosen)] = array.reshape(*array.shape[:2], -1)[:, :, chosen]
@@ -49,12 +57,14 @@ def _places(program: Program, columns: Array | None) -> dict[str, tuple[int, Arr
     return made
 
 
-def _gradients(program: Program, ring: PrimeField, bindings: Mapping[str, Any]) -> Iterator[tuple[str, Lifted]]:
-    """For each parameter that the output depends on, the derivatives of all outputs: axes inputs?, outputs, the tensor's own."""
+def _gradients(
+    program: Program, ring: PrimeField, bindings: Mapping[str, Any], outputs: Array
+) -> Iterator[tuple[str, Lifted]]:
+    """For each parameter that the output depends on, the derivatives of the outputs: axes inputs?, outputs, the tensor's own."""
     values = evaluate(program, ring, bindings)
     shape = program.shape(program.output)
-    size = int(np.prod(shape))
-    adjoints: dict[int, Lifted] = {program.output: Lifted(np.eye(size).reshape(size, *shape), False)}
+    seeds = np.eye(int(np.prod(shape)))[outputs].reshape(len(outputs), *shape)
+    adjoints: dict[int, Lifted] = {program.output: Lifted(seeds, False)}
     for index in range(program.output, -1, -1):
         adjoint = adjoints.pop(index, None)
         step = program.instructions[index]

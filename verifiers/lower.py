@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.adjoint import jacobian_columns
-from ..numerics.evaluate import evaluate
+from ..numerics.evaluate import evaluate, has_inputs
 from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.program import Program
@@ -54,26 +54,53 @@ class LowerBound:
 def rank_lower_bound(
     network: Network, program: Program, seed: int, ring: PrimeField, target: int, spare: Sequence[int] = ()
 ) -> LowerBound:
-    """The largest minor found; inputs are doubled until the rank reaches `target` or stays the same.
+    """The largest minor found; inputs are added until the rank reaches `target`, or stays the same when they are doubled.
 
-    The columns in `spare` are left out: the caller expects them to be combinations of the others. Guaranteed: generic rank >= value
-    (with exponentials: provided their exponents are independent). Not guaranteed: that the generic rank is not larger. Raises
-    `NoPoint` if no input can be evaluated.
+    The columns in `spare` are left out: the caller expects them to be combinations of the others. Of further inputs only those
+    entries of the output are looked at that made the last one worth while. Guaranteed: generic rank >= value (with exponentials:
+    provided their exponents are independent). Not guaranteed: that the generic rank is not larger. Raises `NoPoint` if no input can be evaluated.
     """
     size = int(np.prod(program.shape(program.output)))
     columns = np.setdiff1d(np.arange(network.parameters), np.asarray(spare, dtype=np.int64))
-    wanted = -(-min(target, len(columns)) // size) + 1
-    ceiling = max(MAX_ROWS_FACTOR * network.parameters // size, wanted) + 2
-    best: LowerBound | None = None
+    target = min(target, len(columns))
+    ceiling = MAX_ROWS_FACTOR * network.parameters // size + 4
+    rows, places = np.zeros((0, len(columns))), np.zeros(0, dtype=np.int64)  # independent so far, and which of the Jacobian they are
+    used = 0
     while True:
-        numbers, bindings = usable_inputs(network, program, seed, ring, wanted)
-        found = pivots(jacobian_columns(program, ring, bindings, columns), ring, overwrite=True)
-        bound = _compact(network.t, numbers, found.rows, columns[found.columns].tolist(), size)
-        stable = best is not None and best.value == bound.value
-        best = bound
-        if bound.value >= target or stable or wanted >= ceiling:
-            return best
-        wanted *= 2
+        outputs = _new_outputs(network, program, seed, ring, columns, rows, used)
+        more = -(-(target - len(rows)) // len(outputs)) + 1 if len(outputs) else max(used, 2)
+        chosen = outputs if len(outputs) else np.arange(size)
+        numbers, bindings = _inputs(network, program, seed, ring, used, used + more)
+        rows = np.concatenate([rows, jacobian_columns(program, ring, bindings, columns, chosen)])
+        added = np.arange(used, len(numbers))
+        places = np.concatenate([places, (added[:, None] * size + chosen).reshape(-1)])
+        before, used = int(len(rows) - len(added) * len(chosen)), len(numbers)
+        found = pivots(rows, ring)
+        rows, places = rows[found.rows], places[found.rows]
+        stable = len(rows) == before and len(chosen) == size
+        if len(rows) >= target or stable or used >= ceiling or not len(added):
+            return _compact(network.t, numbers, places.tolist(), columns[found.columns].tolist(), size)
+
+
+def _inputs(
+    network: Network, program: Program, seed: int, ring: PrimeField, start: int, stop: int
+) -> tuple[list[int], dict[str, Any]]:
+    """The numbers of the usable inputs up to `stop`, and what is bound at those from `start` on."""
+    numbers, bindings = usable_inputs(network, program, seed, ring, stop)
+    return numbers, {k: v[start:] if has_inputs(program, k, v) else v for k, v in bindings.items()}
+
+
+def _new_outputs(
+    network: Network, program: Program, seed: int, ring: PrimeField, columns: Array, rows: Array, used: int
+) -> Array:
+    """Which entries of the output at one more input (at first: at the second) are independent of the rows and of each other."""
+    start, stop = (used, used + 1) if used else (0, 2)
+    _, bindings = _inputs(network, program, seed, ring, start, stop)
+    probe = np.concatenate([rows, jacobian_columns(program, ring, bindings, columns)])
+    independent = np.array(pivots(probe.T, ring, overwrite=True).columns, dtype=np.int64)
+    first = len(probe) - int(np.prod(program.shape(program.output)))
+    new: Array = independent[independent >= first] - first
+    return new
 
 
 def usable_inputs(

@@ -37,6 +37,10 @@ def test_reverse_is_forward(spec, monkeypatch):
     chosen = np.arange(1, network.parameters, 3)
     monkeypatch.setattr(adjoint, "SLICE_ENTRIES", 1)
     assert np.array_equal(RING.integers(jacobian_columns(program, RING, bindings, chosen)), expected[:, chosen])
+    size = len(expected) // len(bindings["X"])
+    outputs = np.arange(0, size, 2)
+    found = RING.integers(jacobian_columns(program, RING, bindings, chosen, outputs))
+    assert np.array_equal(found, expected.reshape(-1, size, network.parameters)[:, outputs][:, :, chosen].reshape(found.shape))
 
 
 def test_a_parameter_that_the_output_does_not_depend_on():
