@@ -44,7 +44,7 @@ MAX_MINOR = 3_000
 MAX_EXPONENTS = 3_000  # of one input
 MAX_FIELDS = 20_000  # entries
 MAX_WORDS = 1 << 22  # of one expanded stream
-MAX_WORK = 3 * 10**11  # estimated elementary steps, about 2 ns each
+MAX_WORK = 10**12  # estimated elementary steps, about 2 ns each
 
 
 class ReplayError(Exception):
@@ -2284,7 +2284,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     bounds, members, count = family_bounds(family, least), [], 1
     for bound in bounds.values():
         count *= max(bound - least + 1, 0)
-    require(count <= MAX_MEMBERS, "caps", "too many small members")
+    require(count <= MAX_MEMBERS and count * family.layers <= 5 * MAX_MEMBERS, "caps", "too many small members")
     for sizes in product(*(range(least, bounds[n] + 1) for n in family.names)):
         source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:

@@ -6,21 +6,20 @@ import json
 import time
 
 import pytest
-
-from neuromanifold.verifiers import replay as R
+from neuromanifold.verifiers import replay as checker
 
 P = 2097143
 
 
 def replayed(spec, lower, upper, claim, **more):
-    return R.replay(json.dumps({
+    return checker.replay(json.dumps({
         "format": "neuromanifold-certificate", "version": 1, "spec": spec, "claim": claim, "prime": P, "seed": 0,
         "lower": lower, "upper": upper, "holes": [], **more,
     }))  # fmt: skip
 
 
 def coordinates(spec, base, tokens, draws):
-    size = R.chart_size(R.parse(spec))
+    size = checker.chart_size(checker.parse(spec))
     return replayed(
         spec, {"rule": "coordinates", "tokens": tokens, "base": base, "spare": 3},
         {"rule": "chart", "reductions": [], "spec": spec}, {"lower": size, "upper": size}, exponents={"draws": draws},
@@ -51,7 +50,7 @@ def fields(spec, *entries):
 
 def minor(spec, tokens, inputs, **more):
     lower = {"rule": "minor", "tokens": tokens, "inputs": inputs, "rows": "0", "columns": "0"}
-    return replayed(spec, lower, None, {"lower": 1, "upper": R.parameters(R.parse(spec))}, **more)
+    return replayed(spec, lower, None, {"lower": 1, "upper": checker.parameters(checker.parse(spec))}, **more)
 
 
 SMALL_FILES = {

@@ -88,7 +88,8 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
     count = 1
     for b in bounds.values():
         count *= max(b - least + 1, 0)
-    if count > MAX_MEMBERS:
+    layers = len(family.fields["d"]) + sum(int(v) for v in family.fields.get("l", ()))
+    if count > MAX_MEMBERS or count * layers > 5 * MAX_MEMBERS:
         raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}")
     for sizes in itertools.product(*(range(least, bounds[n] + 1) for n in family.names)):
         try:
