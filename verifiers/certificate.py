@@ -48,7 +48,7 @@ def prove_bounds(
     `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned. `progress` is
     told of bounds that are proven before the end.
     """
-    whole = _by_coordinates(network, seed) if prefers_coordinates(network) else None
+    whole = _by_coordinates(network, seed, deadline) if prefers_coordinates(network) else None
     if whole:
         return whole
     ring = PrimeField(DEFAULT_PRIME)
@@ -64,10 +64,10 @@ def prove_bounds(
     return best
 
 
-def _by_coordinates(network: Network, seed: int) -> Proof | None:
+def _by_coordinates(network: Network, seed: int, deadline: float | None) -> Proof | None:
     """The proof by a coordinate certificate, or None where there is none."""
     try:
-        certificate = coordinate_certificate(network, seed)
+        certificate = coordinate_certificate(network, seed, deadline)
     except NotCovered:
         return None
     bounds = certificate["claim"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...numerics.adjoint import jacobian_columns
-from ...numerics.evaluate import evaluate
 from ...numerics.forward import record
 from ...numerics.network import Ffn, Layer, Network
 from ...numerics.point import Point
 from ...numerics.program import Program
 from ...numerics.rank import rank
 from ...numerics.rings import Array, NotInvertible, PrimeField
+from ..sieve import BATCHES, batches
 from .types import CORE, INPUT, OUTPUT, SetType, Tie
 
 ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
@@ -50,14 +50,10 @@ class Block:
 def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: Point, wanted: int) -> list[int]:
     """The first input numbers at which all roots exist."""
     found: list[int] = []
-    for n in range(TRIES * wanted):
-        try:
-            evaluate(program, ring, {**bound, **point.inputs(program, [n])})
-        except NotInvertible:
-            continue
-        found.append(n)
-        if len(found) == wanted:
-            return found
+    for start, sieve, _ in batches(program, point, ring, bound, limit=TRIES * wanted // BATCHES[0] + 1):
+        found += [start + int(n) for n in np.flatnonzero(sieve.good)]
+        if len(found) >= wanted and found[wanted - 1] < TRIES * wanted:
+            return found[:wanted]
     raise NotInvertible(f"only {len(found)} of {wanted} inputs have all roots mod p")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
 BASES = (0, 1, 2)
+MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
 
 
 class NotCovered(Exception):
@@ -62,6 +64,8 @@ def uncovered(network: Network) -> str | None:
         return "an ffn of power 1 has more symmetries"
     if network.sees_itself_only:
         return "every token sees itself only"
+    if network.norm and 2 * sum(1 + bool(y.ffn) for y in network.layers) > MAX_RADICANDS:
+        return "with so many norms the roots of an input exist too seldom mod p"
     core = core_width(network)
     if any(w != core for w in network.d[1:-1]) or min(network.d[0], network.d[-1]) < core:
         return "the hidden widths must be equal, and no larger than d_0 and d_l"
@@ -123,11 +127,11 @@ def block_columns(network: Network) -> int:
     return 2 * (hidden + sum(unit**2 * (2 * y.per_group + 2) for y in network.layers))
 
 
-def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
+def coordinate_certificate(network: Network, seed: int = 0, deadline: float | None = None) -> dict[str, Any]:
     """A certificate that proves dimension = `chart_size` of the network left after all rewrites that keep its functions.
 
     Its cost depends on the depth, on the heads of a group and on how many types there are, not on the sizes. Raises
-    `NotCovered` where a condition fails or a block falls short of full column rank.
+    `NotCovered` where a condition fails, a block falls short of full column rank, or `deadline` (of `time.monotonic`) is past.
     """
     asked = network
     steps, network = reduce(asked)
@@ -151,7 +155,13 @@ def coordinate_certificate(network: Network, seed: int = 0) -> dict[str, Any]:
                     raise NotCovered("no witness was found that the norms' radicands are independent non-squares")
                 sides["radicands"] = radicands
         for base in bases(network):
-            failed = next((f for k in set_types(network, base) if (f := short_block(network, k, tokens, seed, ring))), None)
+            failed = None
+            for kind in set_types(network, base):
+                if deadline is not None and time.monotonic() > deadline:
+                    raise NotCovered("no time was left")
+                failed = short_block(network, kind, tokens, seed, ring)
+                if failed:
+                    break
             if failed is None:
                 return {
                     "format": "neuromanifold-certificate", "version": 1, "spec": str(asked),
