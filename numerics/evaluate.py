@@ -110,6 +110,7 @@ def jacobian(program: Program, ring: Ring, bindings: Mapping[str, Any], differen
 
 
 def has_inputs(program: Program, label: str, given: Any) -> bool:
+    """Whether what is bound to a label has the axis over inputs."""
     for step in program.instructions:
         name = step.data.label if step.operation == "exp" else step.data
         if step.operation in ("param", "input", "exp") and name == label:

@@ -123,7 +123,7 @@ def _insert(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
 def _is_ours(database: sqlite3.Connection) -> bool:
     both = "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"  # one look: others may write
     mark, tables = database.execute(both).fetchone()
-    return mark == APPLICATION or (mark == 0 and tables == 0)
+    return bool(mark == APPLICATION or (mark == 0 and tables == 0))
 
 
 def _tables(database: sqlite3.Connection) -> int:

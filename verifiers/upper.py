@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.rings import Array, PrimeField

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...numerics.evaluate import evaluate, jacobian
+from ...numerics.adjoint import jacobian_columns
+from ...numerics.evaluate import evaluate
 from ...numerics.forward import record
 from ...numerics.network import Ffn, Layer, Network
 from ...numerics.point import Point
@@ -42,7 +43,8 @@ class Block:
         }
         bound = {**values, **point.constants(program)}
         numbers = _usable(program, ring, bound, point, self.inputs(spare)) if self.network.norm else range(self.inputs(spare))
-        return rank(jacobian(program, ring, {**bound, **point.inputs(program, numbers)})[:, self.columns], ring)
+        bindings = {**bound, **point.inputs(program, numbers)}
+        return rank(jacobian_columns(program, ring, bindings, np.flatnonzero(self.columns)), ring)
 
 
 def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: Point, wanted: int) -> list[int]:

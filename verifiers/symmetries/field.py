@@ -120,7 +120,7 @@ class Field:
         sizes = [(name, int(np.prod(shape))) for name, shape in network.parameter_shapes()]
         return np.concatenate([moved.get(name, np.zeros((count, size))) for name, size in sizes], axis=1)
 
-    def moved(self, network: Network, point: Mapping[str, Array], ring: PrimeField) -> dict[str, Array]:
+    def moved(self, network: Network, point: Mapping[str, Array], ring: LinearRing) -> dict[str, Array]:
         """The part of `vectors` that belongs to each tensor that moves: residues (dimension, size of the tensor)."""
         shapes = dict(network.parameter_shapes())
         basis = self.variable.at(point, ring)
@@ -132,7 +132,7 @@ class Field:
             total = _words_at(parse_words(text), basis, self.variable, point, ring)
             place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
-        return {name: ring.reduce(m.reshape(len(basis), -1)) for name, m in moved.items()}
+        return {name: ring.reduce(m.reshape(len(basis), int(np.prod(m.shape[1:])))) for name, m in moved.items()}
 
 
 def parse_words(text: str) -> tuple[Word, ...]:
