@@ -23,7 +23,8 @@ def jacobian_columns(
 ) -> Array:
     """The columns (numbers, increasing; default: all) of `evaluate.jacobian`, with the same order of rows and columns.
 
-    `outputs`: of each input the rows of these entries of the output only (numbers, increasing; default: all). Little memory is used besides the result. Raises `NotInvertible` where a denominator is not a unit.
+    `outputs`: of each input the rows of these entries of the output only (numbers, increasing; default: all). Little
+    memory is used besides the result. Raises `NotInvertible` where a denominator is not a unit.
     """
     many = {k: v for k, v in bindings.items() if has_inputs(program, k, v)}
     count = len(next(iter(many.values()))) if many else 1
@@ -32,7 +33,8 @@ def jacobian_columns(
     size = len(outputs)
     places = _places(program, columns)
     result = np.zeros((count, size, sum(len(chosen) for _, chosen in places.values())))
-    step = max(1, SLICE_ENTRIES // (size * sum(int(np.prod(s.shape)) for s in program.instructions if s.operation == "param")))
+    parameters = sum(int(np.prod(s.shape)) for s in program.instructions if s.operation == "param")
+    step = max(1, SLICE_ENTRIES // (size * parameters))
     for start in range(0, count, step):
         part = {k: (v[start : start + step] if k in many else v) for k, v in bindings.items()}
         target = result[start : start + step]

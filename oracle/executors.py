@@ -23,8 +23,9 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from multiprocessing import connection, parent_process
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from .exits import CommandError
 from .fingerprint import fingerprint
@@ -35,10 +36,11 @@ CONNECT_SECONDS = 10
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class Outcome(NamedTuple):
-    """What became of item `number`: the function's `value`, or in one line the `error` that took its place."""
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the item number `index`: the function's `value`, or in one line the `error` that took its place."""
 
-    number: int
+    index: int
     value: Any
     error: str | None = None
 
@@ -197,14 +199,15 @@ def _settle(leave: Any, threads: int) -> None:
 @contextlib.contextmanager
 def _cluster(address: str) -> Iterator[Workers]:
     try:
-        from distributed import Client
+        import distributed
     except ImportError:
         raise CommandError('--dask needs Dask: pip install "dask[distributed]"') from None
     import logging
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it would say, the errors here say in one line
     try:
-        client: Any = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        connect: Any = distributed.Client
+        client = connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split())
         raise CommandError(f"--dask {address}: no scheduler answers there ({reason})") from None

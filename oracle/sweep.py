@@ -109,7 +109,7 @@ def sweep(
         missing = list(dict.fromkeys(line.spec for line in asked[position:] if line.spec and line.spec not in answers))
         held: set[str | None] = set()
         for outcome in (workers or Here()).outcomes(ask, missing):
-            spec = missing[outcome.number]
+            spec = missing[outcome.index]
             found = outcome.value if outcome.error is None else _error(spec, outcome.error, exits.CRASH)
             answers[spec] = found
             if asked[position].spec == spec:

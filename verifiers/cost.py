@@ -9,9 +9,14 @@ from .coordinates.certify import block_columns, token_choices, uncovered
 from .reductions import reduce
 from .tokens import token_counts
 
-SECONDS_PER_PRODUCT = 1.2e-9  # measured with `ci/bench` on two cores: modular matrix products, everything included
+# Seconds of one core, measured with `ci/bench`:
+ELIMINATION = 1.6e-11  # a column cubed: exact matrix products at BLAS speed
+ENTRIES = 1.2e-7  # an entry of the Jacobian: made, moved and reduced a few times
+SATURATION = 2.5  # eliminations, where inputs come to add few rows each
+DRAWS = 5e-8  # a drawn entry of the side condition's points
+REPLAY = 8e-9  # a column cubed, in Python integers
 COORDINATE_SECONDS = 2e-5  # a squared column of the largest block
-OVERHEAD = 0.02
+OVERHEAD = 0.03
 DIRECT_PARAMETERS = 400  # up to here a direct proof is as fast, and its certificate shows a minor of the network itself
 
 
@@ -35,14 +40,16 @@ def prefers_coordinates(network: Network) -> bool:
 def predict(network: Network) -> Cost:
     """The predicted cost of the proof that `prove_bounds` makes: by a coordinate certificate where one applies, else directly.
 
-    Direct: elimination of a P x P matrix and of the fields, and the side condition's evaluations.
+    Within a factor of about three on one core; not guaranteed: anything about a machine that is busy or has little memory.
+    Direct: a Jacobian of P x P entries, its elimination and that of the fields, and the side condition's draws.
     """
     if prefers_coordinates(network):
         columns = block_columns(network)
-        return Cost(0.3 + COORDINATE_SECONDS * columns**2, 8 * 12 * columns**2 + (1 << 26), 0.3 + 8e-9 * columns**3)
+        return Cost(0.3 + COORDINATE_SECONDS * columns**2, 8 * 12 * columns**2 + (1 << 26), 0.3 + REPLAY * columns**3)
     size, tokens = network.parameters, token_counts(network)[0]
     pairs = sum(y.heads for y in network.layers) * tokens**2
     hidden = sum(y.ffn.hidden for y in network.layers if y.ffn) * tokens
     exponents = pairs * (network.kind == "softmax") + hidden
-    work = size**3 + exponents**3 + exponents * size * 64 + size * tokens * network.l
-    return Cost(OVERHEAD + SECONDS_PER_PRODUCT * work, 8 * 5 * size * size + 8 * exponents**2, OVERHEAD + 8e-9 * size**3)
+    seconds = OVERHEAD + SATURATION * ELIMINATION * size**3 + ENTRIES * size**2
+    seconds += ELIMINATION * exponents**3 + DRAWS * exponents * size
+    return Cost(seconds, (1 << 27) + 8 * 3 * size**2 + 8 * exponents * (exponents + 4 * size), OVERHEAD + REPLAY * size**3)

@@ -15,6 +15,7 @@ class Table:
 
     title: str
     seconds: Mapping[str, list[float]]
+    notes: tuple[str, ...] = ()
 
     def ratio(self, name: str) -> float:
         """Return the median over the rounds of time / unit, both of the same round: what slows a whole round cancels."""
@@ -32,20 +33,20 @@ class Table:
             }
             for name, times in self.seconds.items()
         ]
-        return {"title": self.title, "unit": next(iter(self.seconds)), "rows": rows}
+        return {"title": self.title, "unit": next(iter(self.seconds)), "rows": rows, "notes": list(self.notes)}
 
     def __str__(self) -> str:
         width = max(map(len, self.seconds)) + 2
         lines = [self.title, f"  {'':<{width}}{'median':>9}{'least':>11}{'ratio':>9}"]
         for row in self.to_json()["rows"]:
             lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.3f} s{row['least']:>9.3f} s{row['ratio']:>9.1f}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
-def side_by_side(title: str, things: Mapping[str, Callable[[], object]], rounds: int) -> Table:
-    """Time each thing once a round, after one round that does not count."""
+def side_by_side(title: str, things: Mapping[str, Callable[[], object]], rounds: int, warm: bool = True) -> Table:
+    """Time each thing once a round, after one round that does not count if `warm`."""
     seconds: dict[str, list[float]] = {name: [] for name in things}
-    for counted in (False, *[True] * rounds):
+    for counted in (*[False] * warm, *[True] * rounds):
         for name, thing in things.items():
             start = time.perf_counter()
             thing()

@@ -128,7 +128,7 @@ class _Campaign:
 
         with closing(self.workers.outcomes(self.judge, items())) as found:  # type: ignore[type-var]  # they are generators
             for done in found:
-                entry = running[done.number]
+                entry = running[done.index]
                 entry.outcome = _outcome(done)
                 if entry.case is not None:
                     self.record.finish(entry.case, entry.outcome)

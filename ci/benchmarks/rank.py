@@ -1,0 +1,42 @@
+"""The exact rank of a random square matrix mod p, against FLINT, float64 SVD and the bare cost of as many products."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+
+import numpy as np
+from neuromanifold.numerics.rank import rank
+from neuromanifold.numerics.rings import PrimeField
+from table import Table, side_by_side
+
+SIZES, QUICK_SIZES = (500, 1_000, 2_000, 4_096, 8_192), (200, 500, 1_000)
+LARGEST_SVD = 2_000  # larger ones take minutes
+LARGEST_FLINT = 4_096
+
+
+def measure(rounds: int, quick: bool) -> list[Table]:
+    """One table for each size; the unit is the bare cost 2/3 n^3, taken from one n x n matrix product."""
+    return [_of_size(n, max(1, min(rounds, 20_000 // n))) for n in (QUICK_SIZES if quick else SIZES)]
+
+
+def _of_size(n: int, rounds: int) -> Table:
+    ring = PrimeField()
+    drawn = np.random.default_rng(n).integers(0, ring.p, (n, n))
+    matrix = ring.lift(drawn)
+    things: dict[str, Callable[[], object]] = {
+        "matrix product, a third": lambda: np.matmul(matrix[: n // 3], matrix),
+        "rank mod p, here": lambda: rank(matrix, ring),
+    }
+    try:
+        import flint
+    except ImportError:
+        print("ci/bench: python-flint is missing: no column for FLINT", file=sys.stderr)
+    else:
+        if n <= LARGEST_FLINT:
+            copy = flint.nmod_mat(n, n, drawn.reshape(-1).tolist(), ring.p)
+            things["rank mod p, FLINT"] = copy.rank
+    if n <= LARGEST_SVD:
+        things["float64 singular values, numpy"] = functools.partial(np.linalg.svd, matrix, compute_uv=False)
+    return side_by_side(f"Rank of a random {n} x {n} matrix mod {ring.p}, {rounds} rounds side by side", things, rounds)
