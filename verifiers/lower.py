@@ -78,8 +78,24 @@ def rank_lower_bound(
         found = pivots(rows, ring)
         rows, places = rows[found.rows], places[found.rows]
         stable = len(rows) == before and len(chosen) == size
-        if len(rows) >= target or stable or used >= ceiling or not len(added):
+        if len(rows) >= target or stable:
             return _compact(network.t, numbers, places.tolist(), columns[found.columns].tolist(), size)
+        if used >= ceiling or not len(added):
+            return _with_all_outputs(network, program, seed, ring, target, columns, ceiling)
+
+
+def _with_all_outputs(
+    network: Network, program: Program, seed: int, ring: PrimeField, target: int, columns: Array, ceiling: int
+) -> LowerBound:
+    """The largest minor of all entries of the output, inputs doubled until its rank reaches `target` or stays the same."""
+    size = int(np.prod(program.shape(program.output)))
+    wanted, before = target // size + 2, -1
+    while True:
+        numbers, bindings = usable_inputs(network, program, seed, ring, wanted)
+        found = pivots(jacobian_columns(program, ring, bindings, columns), ring, overwrite=True)
+        if len(found.rows) >= target or len(found.rows) == before or wanted >= 2 * ceiling:
+            return _compact(network.t, numbers, found.rows, columns[found.columns].tolist(), size)
+        wanted, before = 2 * wanted, len(found.rows)
 
 
 def _inputs(
