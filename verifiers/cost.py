@@ -10,9 +10,9 @@ from .reductions import reduce
 from .tokens import token_counts
 
 # Seconds of one core, measured with `ci/bench`:
-ELIMINATION = 1.6e-11  # a column cubed: exact matrix products at BLAS speed
+ELIMINATION = 1.4e-11  # a column cubed: exact matrix products at BLAS speed
 ENTRIES = 1.2e-7  # an entry of the Jacobian: made, moved and reduced a few times
-SATURATION = 2.5  # eliminations, where inputs come to add few rows each
+SATURATION = 1.3  # eliminations, where inputs come to add few rows each
 DRAWS = 5e-8  # a drawn entry of the side condition's points
 REPLAY = 8e-9  # a column cubed, in Python integers
 COORDINATE_SECONDS = 2e-5  # a squared column of the largest block
@@ -52,4 +52,4 @@ def predict(network: Network) -> Cost:
     exponents = pairs * (network.kind == "softmax") + hidden
     seconds = OVERHEAD + SATURATION * ELIMINATION * size**3 + ENTRIES * size**2
     seconds += ELIMINATION * exponents**3 + DRAWS * exponents * size
-    return Cost(seconds, (1 << 27) + 8 * 3 * size**2 + 8 * exponents * (exponents + 4 * size), OVERHEAD + REPLAY * size**3)
+    return Cost(seconds, (1 << 27) + 18 * size**2 + 8 * exponents * (exponents + 4 * size), OVERHEAD + REPLAY * size**3)

@@ -32,7 +32,9 @@ def measure(rounds: int, quick: bool) -> list[Table]:
             print("ci/bench: dask is missing: no columns for it", file=sys.stderr)
             return [side_by_side(f"Sweep of {count} networks up to {PARAMETERS} parameters", things, 1, warm=False)]
         made = [
-            distributed.LocalCluster(n_workers=n, threads_per_worker=1, host="127.0.0.1", protocol="tcp", dashboard_address=None)
+            distributed.LocalCluster(
+                n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
+            )
             for n in (1, 2)
         ]
         for n, cluster in zip(("one Dask worker", "two Dask workers"), made, strict=True):

@@ -156,7 +156,7 @@ def test_no_scheduler_is_a_usage_error(stub, tmp_path, monkeypatch):
 def cluster():
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tcp", dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tcp", dashboard_address="127.0.0.1:0"
     ) as running:
         yield running
 
