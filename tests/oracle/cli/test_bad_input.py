@@ -27,7 +27,6 @@ BAD = {
     "code": ("__import__('os').system('true')", "kind"),
     "10 MB": ("lightning d=" + "3," * 5_000_000 + "3 a=2 t=3", "characters"),
     "10 MB of nothing": (" " * 10_000_000, "characters"),
-    "a family": ("lightning d=n,n a=2 t=3", "family"),
 }
 
 
@@ -76,3 +75,10 @@ def test_in_a_sweep(stub, tmp_path):
     before = out.read_bytes()
     assert stub("sweep", str(file), "--out", str(out)).code == 2
     assert out.read_bytes() == before
+
+
+def test_only_dimension_takes_families(real):
+    ran = real("explain", "lightning d=n,n a=2 t=3")
+    assert (ran.code, ran.out) == (2, "")
+    assert "family" in ran.err and ran.err.count("\n") == 1
+    assert real("dimension", "lightning d=n,n a=2 t=3").code == 0

@@ -86,7 +86,7 @@ def test_certificate_is_written_whole_or_not_at_all(stub, tmp_path):
     [
         ([], "a command is missing"),
         (["dimensoin", PROVEN], 'Did you mean "dimension"'),
-        (["dimension"], "requires an argument"),
+        (["dimension"], "needs a network"),
         (["dimension", PROVEN, "more"], "more"),
         (["dimension", PROVEN, "--jsno"], "--json"),
         (["dimension", PROVEN, "--require", "proved"], "proven"),
