@@ -41,6 +41,7 @@ def dimension(
     evidence: list[Evidence] = []
     lower, upper = 0, network.parameters
     certificate: dict[str, Any] | None = None
+    rank: int | None = None
     redundancy: tuple[tuple[str, int], ...] = ()
     refusal = _unaffordable(network, timeout)
     if refusal:
@@ -62,10 +63,11 @@ def dimension(
         lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
         certificate = proof.certificate
         evidence += _proof_evidence(proof)
+        rank = proof.lower or proof.estimate
     evidence += _theorem_evidence(network)
-    if lower < upper and lower and not refusal:
+    if lower < upper and rank:
         note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"
-        evidence.append(Evidence("value", lower, "estimate", "estimate", "rank at a seeded point", note))
+        evidence.append(Evidence("value", rank, "estimate", "estimate", "rank at a seeded point", note))
     answer = decide(str(network), network.parameters, lower, upper, evidence, certificate=certificate)
     if answer.label == "proven":
         answer = replace(answer, redundancy=redundancy)

@@ -23,11 +23,15 @@ from .upper import UpperBound, rewriting, upper_bound
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
 ATTEMPTS = 3
+REPLAYED_PARAMETERS, REPLAYED_MINOR = 20_000, 3_000  # caps of `replay.py`: only what it can replay counts as proven
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Proven bounds `lower <= dimension <= upper` with their certificate; `notes` say what was not used, and why."""
+    """Proven bounds `lower <= dimension <= upper` with their certificate; `notes` say what was not used, and why.
+
+    `estimate`: a rank that was found exactly, but whose certificate is larger than the checker replays; it proves nothing here.
+    """
 
     network: Network
     lower: int
@@ -35,6 +39,7 @@ class Proof:
     redundancy: tuple[tuple[str, int], ...]
     certificate: dict[str, Any] | None
     notes: tuple[str, ...] = ()
+    estimate: int | None = None
 
 
 def prove_bounds(
@@ -86,6 +91,9 @@ def _attempt(
     notes: list[str] = []
     if _late(deadline):
         return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
+    if network.parameters > REPLAYED_PARAMETERS:
+        note = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
+        return Proof(network, 0, network.parameters, (), None, (note,))
     upper = upper_bound(network, seed, ring)
     lower: LowerBound | None = None
     sides: dict[str, Any] = {}
@@ -97,9 +105,13 @@ def _attempt(
     else:
         lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
+    estimate = None
+    if lower and lower.value > REPLAYED_MINOR:
+        notes.append(f"a minor of size {lower.value} is not 0, but the checker replays minors of up to {REPLAYED_MINOR}")
+        lower, sides, estimate = None, {}, lower.value
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
-    return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes))
+    return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes), estimate)
 
 
 Found = tuple[LowerBound | None, dict[str, Any], str | None]  # the bound, its side conditions, why there is none

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from neuromanifold.numerics.notation import parse
-from neuromanifold.verifiers import replay
+from neuromanifold.oracle import dimension as ask
+from neuromanifold.verifiers import certificate, replay
 from neuromanifold.verifiers.certificate import dumps, prove_bounds
 
 ROOT = Path(__file__).parents[2]
@@ -63,3 +64,13 @@ def test_the_checker_by_itself(spec, tmp_path):
     path.write_text(json.dumps(mutant))
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and ": invalid: " in done.stdout
+
+
+def test_only_what_the_checker_can_replay_is_proven(monkeypatch):
+    assert (certificate.REPLAYED_PARAMETERS, certificate.REPLAYED_MINOR) == (replay.MAX_PARAMETERS, replay.MAX_MINOR)
+    monkeypatch.setattr(certificate, "REPLAYED_MINOR", 20)
+    answer = ask("lightning d=3,4,3 a=2 t=3 bias=q")
+    assert (answer.lower, answer.label) == (0, "numerical") and answer.dimension == answer.upper > 20
+    monkeypatch.setattr(certificate, "REPLAYED_PARAMETERS", 10)
+    answer = ask("lightning d=3,4,3 a=2 t=3 bias=q")
+    assert (answer.lower, answer.label, answer.upper) == (0, None, answer.parameters)
