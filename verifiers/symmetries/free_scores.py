@@ -68,6 +68,8 @@ def _koszul(network: Network, y: Layer, head: int, to: int) -> Iterator[Field]:
     mine, its = names(network, y, head), names(network, y, to)
     variable = Variable("free", (y.m, 1))
     if scores_side(network) == "K":
+        if y.a != y.m:  # c runs through R^m, the rows of K through R^a
+            return
         motion = {mine["K"]: f"e {its['V']}", its["K"]: f"-e {mine['V']}"}
         if "v" in network.bias:
             motion |= {mine["bk"]: f"e {its['bv']}", its["bk"]: f"-e {mine['bv']}"}
