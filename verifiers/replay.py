@@ -44,7 +44,7 @@ MAX_MINOR = 3_000
 MAX_EXPONENTS = 3_000  # of one input
 MAX_FIELDS = 20_000  # entries
 MAX_WORDS = 1 << 22  # of one expanded stream
-MAX_WORK = 10**12  # estimated elementary steps, about 2 ns each
+MAX_WORK = 3 * 10**11  # estimated elementary steps, about 2 ns each
 
 
 class ReplayError(Exception):

@@ -131,6 +131,7 @@ def _random_network(draw):
         ("softmax d=4,4 a=2 dv=2 t=3 skip ffn=6:1", "power 1"),
         ("softmax d=4,4 a=2 t=3 ffn=6:silu", "skip"),
         ("softmax d=4,4 a=2 dv=2 t=3 skip norm=layer", "LayerNorm"),
+        ("softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope", "more than the checker replays"),
     ],
 )
 def test_refused_where_a_condition_fails(spec, reason):

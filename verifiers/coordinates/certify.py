@@ -19,6 +19,7 @@ from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
 BASES = (0, 1, 2)
+MAX_COLUMNS = 1_200  # of the largest block, about: what the checker replays within its budget
 MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
 
 
@@ -66,6 +67,8 @@ def uncovered(network: Network) -> str | None:
         return "every token sees itself only"
     if network.norm and 2 * sum(1 + bool(y.ffn) for y in network.layers) > MAX_RADICANDS:
         return "with so many norms the roots of an input exist too seldom mod p"
+    if block_columns(network) > MAX_COLUMNS:
+        return f"the largest block has about {block_columns(network)} columns, more than the checker replays ({MAX_COLUMNS})"
     core = core_width(network)
     if any(w != core for w in network.d[1:-1]) or min(network.d[0], network.d[-1]) < core:
         return "the hidden widths must be equal, and no larger than d_0 and d_l"
