@@ -92,8 +92,8 @@ def _attempt(
     if _late(deadline):
         return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
     if network.parameters > REPLAYED_PARAMETERS:
-        note = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
-        return Proof(network, 0, network.parameters, (), None, (note,))
+        reason = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
+        return Proof(network, 0, network.parameters, (), None, (reason,))
     upper = upper_bound(network, seed, ring)
     lower: LowerBound | None = None
     sides: dict[str, Any] = {}
@@ -105,10 +105,11 @@ def _attempt(
     else:
         lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
-    estimate = None
+    estimate: int | None = None
     if lower and lower.value > REPLAYED_MINOR:
         notes.append(f"a minor of size {lower.value} is not 0, but the checker replays minors of up to {REPLAYED_MINOR}")
-        lower, sides, estimate = None, {}, lower.value
+        estimate = lower.value
+        lower, sides = None, {}
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
     return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes), estimate)
