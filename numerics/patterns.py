@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from .evaluate import evaluate, jacobian
-from .program import Exponentials, Program
+from .program import Exponentials
 from .rings import Array, NotInvertible, matmul_einsum
 
 
@@ -52,22 +50,3 @@ class Patterns:
     def exp(self, x: Array, exponentials: Exponentials) -> Array:
         """Never zero."""
         return np.ones_like(x)
-
-
-def output_pattern(program: Program, zeros: Mapping[str, Any] | None = None) -> Array:
-    """Where the output can be non-zero, of the output's shape; `zeros` binds names to patterns, all True unless given."""
-    result: Array = evaluate(program, Patterns(), _bindings(program, zeros))[program.output].array
-    return result
-
-
-def jacobian_pattern(program: Program, zeros: Mapping[str, Any] | None = None) -> Array:
-    """Where the Jacobian of the output by the parameters can be non-zero, shape (size of the output, parameters).
-
-    Its largest matching bounds the rank of the Jacobian at one input; nothing is said about cancellation.
-    """
-    return jacobian(program, Patterns(), _bindings(program, zeros))
-
-
-def _bindings(program: Program, zeros: Mapping[str, Any] | None) -> dict[str, Any]:
-    full = {label: np.ones(names.shape, dtype=bool) for label, names in program.entry_names().items()}
-    return full | dict(zeros or {})

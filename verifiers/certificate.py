@@ -56,14 +56,17 @@ def prove_bounds(
     whole = _by_coordinates(network, seed, deadline) if prefers_coordinates(network) else None
     if whole:
         return whole
+    if network.parameters > REPLAYED_PARAMETERS:
+        reason = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
+        return Proof(network, 0, network.parameters, (), None, (reason,))
     ring = PrimeField(DEFAULT_PRIME)
     best: Proof | None = None
     for attempt in range(ATTEMPTS):
         proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline, progress)
         if best is None or proof.upper - proof.lower < best.upper - best.lower:
             best = proof
-        if proof.lower == proof.upper or _late(deadline) or proof.lower > 0:
-            break
+        if proof.lower or proof.estimate or proof.lower == proof.upper or _late(deadline):
+            break  # another point helps only where no rank was found at all
     if best is None:
         raise ArithmeticError("no attempt was made")
     return best
@@ -91,9 +94,6 @@ def _attempt(
     notes: list[str] = []
     if _late(deadline):
         return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
-    if network.parameters > REPLAYED_PARAMETERS:
-        reason = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
-        return Proof(network, 0, network.parameters, (), None, (reason,))
     upper = upper_bound(network, seed, ring)
     lower: LowerBound | None = None
     sides: dict[str, Any] = {}

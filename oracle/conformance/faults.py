@@ -108,10 +108,6 @@ def _softmax(network: Network, layer: Layer) -> bool:
     return network.kind == "softmax"
 
 
-def _many(network: Network, layer: Layer) -> bool:
-    return layer.heads > 1
-
-
 def _rope(network: Network, layer: Layer) -> bool:
     return network.rotates
 
