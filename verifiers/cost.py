@@ -17,7 +17,7 @@ DRAWS = 5e-8  # a drawn entry of the side condition's points
 REPLAY = 8e-9  # a column cubed, in Python integers
 COORDINATE_SECONDS = 2e-5  # a squared column of the largest block
 OVERHEAD = 0.03
-DIRECT_PARAMETERS = 400  # up to here a direct proof is as fast, and its certificate shows a minor of the network itself
+DIRECT_PARAMETERS = 150  # up to here a direct proof is hardly slower, and its certificate shows a minor of the network itself
 
 
 @dataclass(frozen=True)

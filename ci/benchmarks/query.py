@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from neuromanifold.numerics.forward import record
+from neuromanifold.numerics.network import Network
 from neuromanifold.numerics.notation import parse
 from neuromanifold.numerics.rings import DEFAULT_PRIME
-from neuromanifold.verifiers.certificate import prove_bounds
+from neuromanifold.verifiers.certificate import Proof, prove_bounds
+from neuromanifold.verifiers.coordinates.blocks import block_rank
+from neuromanifold.verifiers.coordinates.certify import exponent_draws
 from table import Table, side_by_side
 
 SMALL = "softmax d=10,10,10 a=2 t=3"
-NEAR_1000 = ("softmax d=12,12,12 a=3 t=3 skip dv=3 heads=3 ffn=8:silu", "lightning d=20,20,20 a=8 t=3")
+OTHER_SIZES = ("softmax d=9,9,9 a=2 t=3", "softmax d=11,11,11 a=2 t=3", "softmax d=10,10,10 a=3 t=3", SMALL)
+NEAR_1000 = (
+    "softmax d=12,12,12 a=3 t=3 skip dv=3 heads=3 ffn=8:silu",
+    "lightning d=20,20,20 a=8 t=3",
+    "softmax d=17,17,17 a=4 t=3 bias=o",  # a direct proof: no coordinate certificate
+)
 SOURCE_INPUTS = 250  # the settings of the usual method's source
 TRIALS = 5
 
 
 def measure(rounds: int, quick: bool) -> list[Table]:
     """The small network against floats, then networks near 1000 dimensions against FLINT's rank of a matrix of that size."""
-    return [_floats(rounds if not quick else 2, quick), *(_flint(spec, min(rounds, 5)) for spec in NEAR_1000[: 1 if quick else 2])]
+    return [_floats(rounds if not quick else 2, quick), *(_flint(spec, min(rounds, 5)) for spec in NEAR_1000[: 1 if quick else 3])]
 
 
 def _floats(rounds: int, quick: bool) -> Table:
     network = parse(SMALL)
     dimension = prove_bounds(network).lower
     enough = 2 * dimension // (network.t * network.d[-1]) + 2
-    things: dict[str, Callable[[], object]] = {"proof with certificate": lambda: prove_bounds(network)}
+    sizes = itertools.cycle([parse(s) for s in OTHER_SIZES])
+    things: dict[str, Callable[[], object]] = {
+        "proof with certificate": lambda: prove_bounds(next(sizes)),
+        "the same, of a structure never seen": lambda: _unseen(network),
+    }
     try:
         usual = _usual(network)
     except ImportError:
@@ -38,10 +51,18 @@ def _floats(rounds: int, quick: bool) -> Table:
         if not quick:
             things[f"jax jacrev, SVD, best of {TRIALS}, {SOURCE_INPUTS} inputs"] = functools.partial(usual, SOURCE_INPUTS, TRIALS)
         things[f"jax jacrev, SVD, once, {enough} inputs"] = functools.partial(usual, enough, 1)
-    return side_by_side(f"{SMALL}: dimension {dimension}; {rounds} rounds side by side, warm", things, rounds)
+    title = f"{SMALL} and other sizes of its structure in turn: dimension {dimension}; {rounds} rounds side by side, warm"
+    return side_by_side(title, things, rounds)
 
 
-def _usual(network: Any) -> Callable[[int, int], int]:
+def _unseen(network: Network) -> Proof:
+    """The proof with nothing remembered of the structure's blocks."""
+    block_rank.cache_clear()
+    exponent_draws.cache_clear()
+    return prove_bounds(network)
+
+
+def _usual(network: Network) -> Callable[[int, int], int]:
     """The largest numerical rank over random points; jitted once for each number of inputs, batched over inputs."""
     import jax
     import jax.numpy as jnp
@@ -78,7 +99,7 @@ def _usual(network: Any) -> Callable[[int, int], int]:
 def _flint(spec: str, rounds: int) -> Table:
     network = parse(spec)
     dimension = prove_bounds(network).lower
-    things: dict[str, Callable[[], object]] = {"proof with certificate": lambda: prove_bounds(network)}
+    things: dict[str, Callable[[], object]] = {"proof with certificate, nothing remembered": lambda: _unseen(network)}
     try:
         import flint
     except ImportError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,31 +21,50 @@ ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
 TRIES = 64  # with norms: inputs looked at for each that is needed; a root exists for every second radicand
 
 
-@dataclass(frozen=True)
+REMEMBERED = 256  # ranks of blocks that a process keeps: networks of one structure and other sizes share theirs
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
-    """A type's small network; for every parameter tensor what its entries are at the point, and which are columns of the block."""
+    """A type's small network; for every parameter tensor what its entries are at the point, and which are columns of the block.
+
+    Two blocks are equal if all of that is.
+    """
 
     network: Network
     at_point: dict[str, Array]
     columns: Array
+
+    @functools.cached_property
+    def _content(self) -> tuple[Network, tuple[tuple[str, bytes], ...], bytes]:
+        return self.network, tuple((n, a.tobytes()) for n, a in self.at_point.items()), self.columns.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
 
     def inputs(self, spare: int) -> int:
         """How many inputs the block is looked at: one token adds little (the first under a mask, a scale in lightning)."""
         n = self.network
         return 3 * int(self.columns.sum()) // (2 * n.d[-1] * (n.t - 1)) + 1 + spare
 
-    def rank(self, seed: int, prefix: str, spare: int, ring: PrimeField) -> int:
-        """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""
-        program = record(self.network)
-        point = Point(seed, ring.p, prefix)
-        values = {
-            name: np.where(self.at_point[name] == GENERIC, drawn, self.at_point[name])
-            for name, drawn in point.parameters(self.network).items()
-        }
-        bound = {**values, **point.constants(program)}
-        numbers = _usable(program, ring, bound, point, self.inputs(spare)) if self.network.norm else range(self.inputs(spare))
-        columns = np.flatnonzero(self.columns)
-        return rank(jacobian_columns(program, ring, {**bound, **point.inputs(program, numbers)}, columns), ring)
+
+@functools.lru_cache(REMEMBERED)
+def block_rank(small: Block, seed: int, prefix: str, spare: int, p: int) -> int:
+    """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""
+    ring = PrimeField(p)
+    program = record(small.network)
+    point = Point(seed, ring.p, prefix)
+    values = {
+        name: np.where(small.at_point[name] == GENERIC, drawn, small.at_point[name])
+        for name, drawn in point.parameters(small.network).items()
+    }
+    bound = {**values, **point.constants(program)}
+    numbers = _usable(program, ring, bound, point, small.inputs(spare)) if small.network.norm else range(small.inputs(spare))
+    columns = np.flatnonzero(small.columns)
+    return rank(jacobian_columns(program, ring, {**bound, **point.inputs(program, numbers)}, columns), ring)
 
 
 def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: Point, wanted: int) -> list[int]:

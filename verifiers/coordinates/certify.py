@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import replace
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 from ...numerics.forward import record
 from ...numerics.network import Ffn, Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
-from ..exponents import draws_json, independent_draws
+from ..exponents import Draws, draws_json, independent_draws
 from ..radicands import radicand_witnesses
 from ..reductions import reduce
 from ..tokens import drops_tokens
-from .blocks import block
+from .blocks import block, block_rank
 from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
 
 SPARE_INPUTS = 3
@@ -147,7 +148,7 @@ def coordinate_certificate(network: Network, seed: int = 0, deadline: float | No
         sides: dict[str, Any] = {}
         if network.kind == "softmax":
             witness = exponent_witness(network, tokens)
-            draws = independent_draws(witness, record(witness), seed, ring)
+            draws = exponent_draws(witness, seed, ring.p)
             if draws is None:
                 short = f"with {tokens} tokens the exponents could not be shown independent"
                 continue
@@ -179,6 +180,12 @@ def coordinate_certificate(network: Network, seed: int = 0, deadline: float | No
     raise NotCovered(short)
 
 
+@functools.lru_cache
+def exponent_draws(witness: Network, seed: int, p: int) -> Draws | None:
+    """The draws that show the witness's exponents independent: the same for all networks of one structure."""
+    return independent_draws(witness, record(witness), seed, PrimeField(p))
+
+
 def sees_nothing(kind: SetType) -> bool:
     """Whether entries have their support in a set that no output belongs to: query/key rows tied to units of the input only."""
     return set(kind.homes) == {INPUT} and any(t and t.scores for t in kind.layers[0])
@@ -193,7 +200,7 @@ def short_block(network: Network, kind: SetType, tokens: int, seed: int, ring: P
     if not small or not columns:
         return None
     try:
-        found = small.rank(seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring)
+        found = block_rank(small, seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring.p)
     except NotInvertible:
         return "a block met a zero denominator at this seed, or roots that exist too seldom"
     if found < columns:

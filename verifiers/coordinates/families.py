@@ -10,15 +10,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ...numerics.forward import record
 from ...numerics.network import Network, NetworkError
 from ...numerics.notation import Family
 from ...numerics.rings import DEFAULT_PRIME, PrimeField
-from ..exponents import draws_json, independent_draws
+from ..exponents import draws_json
 from .certify import (
     SPARE_INPUTS,
     NotCovered,
     bases,
+    exponent_draws,
     exponent_witness,
     short_block,
     token_choices,
@@ -58,7 +58,7 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
         sides: dict[str, Any] = {}
         if network.kind == "softmax":
             witness = exponent_witness(network, tokens)
-            draws = independent_draws(witness, record(witness), seed, ring)
+            draws = exponent_draws(witness, seed, ring.p)
             if draws is None:
                 continue
             sides["exponents"] = {"draws": draws_json(draws)}
