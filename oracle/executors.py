@@ -10,8 +10,10 @@ Any `concurrent.futures.Executor` will do: `Pool(open_executor, width)` takes a 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -30,10 +32,14 @@ from typing import Any, Protocol
 from .exits import CommandError
 from .fingerprint import fingerprint
 
-AHEAD = 3  # items in flight for each worker: enough that none waits for the parent
+AHEAD = 3  # batches in flight for each worker: enough that none waits for the parent
+BATCH_SECONDS, MAX_BATCH = 0.1, 16  # a kill loses at most so much finished work, which is done again
 DIED = "the process that worked on it was killed or crashed, also when it worked on nothing else"
 CONNECT_SECONDS = 10
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+Item = tuple[int, Any]  # with its index
 
 
 @dataclass(frozen=True)
@@ -67,8 +73,9 @@ class Here:
 class Pool:
     """Work on a `concurrent.futures.Executor` of `width` workers that `open_executor(width)` opens.
 
-    An executor that breaks (a worker was killed) is replaced; then each item that was in flight gets an executor with one
-    worker for itself, so that only an item that kills its worker again is given up, as the error `DIED`. Leaving early
+    Quick items travel several at a time, for as long as a batch takes no more than `BATCH_SECONDS`: what a worker has not come to by
+    then it hands back. An executor that breaks (a worker was killed) is replaced; then each item that was in flight gets an executor
+    with one worker for itself, so that only an item that kills its worker again is given up, as the error `DIED`. Leaving early
     (an exception, Ctrl-C) abandons what is in flight.
     """
 
@@ -83,60 +90,63 @@ class Pool:
             lost = yield from self._round(function, waiting, self._width)
             if not lost:
                 return
-            for index, item in lost:
-                if (yield from self._round(function, iter([(index, item)]), 1)):
-                    yield Outcome(index, None, DIED)
+            yield from self._alone(function, lost)
 
-    def _round(
-        self, function: Callable[[Any], Any], waiting: Iterator[tuple[int, Any]], width: int
-    ) -> Iterator[Outcome] | Any:
-        """Work until nothing is waiting (returns nothing) or the executor breaks (returns the items that it took along)."""
-        flying: dict[Future[Any], tuple[int, Any]] = {}
+    def _round(self, function: Callable[[Any], Any], waiting: Iterator[Item], width: int) -> Iterator[Outcome] | Any:
+        """Work until nothing is waiting (returns nothing) or a worker is lost (returns the items that it took along)."""
+        flying: dict[Future[list[Outcome]], list[Item]] = {}
+        back: list[Item] = []  # handed back by a worker: these go first
+        size = 1
         with self._open(width) as executor:
             while True:
-                try:
-                    for index, item in waiting:
-                        flying[_submit(executor, function, item)] = (index, item)
-                        if len(flying) >= AHEAD * width:
-                            break
-                except _Refused as refused:
-                    return [*flying.values(), (index, refused.item)]
+                while len(flying) < AHEAD * width:
+                    batch = [back.pop(0) for _ in range(min(size, len(back)))] or list(itertools.islice(waiting, size))
+                    if not batch:
+                        break
+                    try:
+                        flying[executor.submit(_work, function, batch)] = batch
+                    except BrokenExecutor:
+                        return [*itertools.chain.from_iterable(flying.values()), *batch, *back]
                 if not flying:
                     return []
                 for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     try:
-                        outcome = _outcome(flying[future][0], future)
+                        done = future.result()
                     except BrokenExecutor:
-                        return list(flying.values())
-                    del flying[future]
-                    yield outcome
+                        return [*itertools.chain.from_iterable(flying.values()), *back]
+                    except CancelledError:
+                        raise CommandError("the workers went away; the same command goes on where this one stopped") from None
+                    except Exception as error:
+                        batch = flying.pop(future)
+                        if type(error).__name__ == "KilledWorker":  # of distributed, which need not be installed
+                            yield from self._alone(function, batch) if len(batch) > 1 else [Outcome(batch[0][0], None, DIED)]
+                        else:  # on the way: what cannot be pickled
+                            yield from (Outcome(index, None, f"{type(error).__name__}: {error}") for index, _ in batch)
+                        continue
+                    batch = flying.pop(future)
+                    back += batch[len(done) :]
+                    size = min(2 * size, MAX_BATCH) if len(done) == len(batch) else 1
+                    yield from done
+
+    def _alone(self, function: Callable[[Any], Any], lost: list[Item]) -> Iterator[Outcome]:
+        """The items that were in flight when a worker was lost, each on its own."""
+        for index, item in lost:
+            if (yield from self._round(function, iter([(index, item)]), 1)):
+                yield Outcome(index, None, DIED)
 
 
-class _Refused(Exception):
-    """The executor was found broken when an item was handed over."""
-
-    def __init__(self, item: Any):
-        self.item = item
-
-
-def _submit(executor: Executor, function: Callable[[Any], Any], item: Any) -> Future[Any]:
-    try:
-        return executor.submit(function, item)
-    except BrokenExecutor:
-        raise _Refused(item) from None
-
-
-def _outcome(index: int, future: Future[Any]) -> Outcome:
-    try:
-        return Outcome(index, future.result())
-    except BrokenExecutor:
-        raise
-    except CancelledError:
-        raise CommandError("the workers went away; the same command goes on where this one stopped") from None
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":  # of distributed, which need not be installed
-            return Outcome(index, None, DIED)
-        return Outcome(index, None, f"{type(error).__name__}: {error}")
+def _work(function: Callable[[Any], Any], batch: list[Item]) -> list[Outcome]:
+    """Work on items in turn until the time of a batch is over: the outcomes of the first few, at least of one."""
+    end = time.monotonic() + BATCH_SECONDS
+    done: list[Outcome] = []
+    for index, item in batch:
+        try:
+            done.append(Outcome(index, function(item)))
+        except Exception as error:
+            done.append(Outcome(index, None, f"{type(error).__name__}: {error}"))
+        if time.monotonic() > end:
+            break
+    return done
 
 
 @contextlib.contextmanager
