@@ -63,7 +63,7 @@ def dimension(
         lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
         certificate = proof.certificate
         evidence += _proof_evidence(proof)
-        rank = proof.lower or proof.estimate
+        rank = proof.lower
     evidence += _theorem_evidence(network)
     if lower < upper and rank:
         note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"

@@ -23,15 +23,12 @@ from .upper import UpperBound, rewriting, upper_bound
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
 ATTEMPTS = 3
-REPLAYED_PARAMETERS, REPLAYED_MINOR = 20_000, 3_000  # caps of `replay.py`: only what it can replay counts as proven
+REPLAYED_PARAMETERS = 20_000  # the cap of the replay: only what it can replay counts as proven
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Proven bounds `lower <= dimension <= upper` with their certificate; `notes` say what was not used, and why.
-
-    `estimate`: a rank that was found exactly, but whose certificate is larger than the checker replays; it proves nothing here.
-    """
+    """Proven bounds `lower <= dimension <= upper` with their certificate; `notes` say what was not used, and why."""
 
     network: Network
     lower: int
@@ -39,7 +36,6 @@ class Proof:
     redundancy: tuple[tuple[str, int], ...]
     certificate: dict[str, Any] | None
     notes: tuple[str, ...] = ()
-    estimate: int | None = None
 
 
 def prove_bounds(
@@ -65,7 +61,7 @@ def prove_bounds(
         proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline, progress)
         if best is None or proof.upper - proof.lower < best.upper - best.lower:
             best = proof
-        if proof.lower or proof.estimate or proof.lower == proof.upper or _late(deadline):
+        if proof.lower or proof.lower == proof.upper or _late(deadline):
             break  # another point helps only where no rank was found at all
     if best is None:
         raise ArithmeticError("no attempt was made")
@@ -105,14 +101,9 @@ def _attempt(
     else:
         lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
-    estimate: int | None = None
-    if lower and lower.value > REPLAYED_MINOR:
-        notes.append(f"a minor of size {lower.value} is not 0, but the checker replays minors of up to {REPLAYED_MINOR}")
-        estimate = lower.value
-        lower, sides = None, {}
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
-    return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes), estimate)
+    return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes))
 
 
 Found = tuple[LowerBound | None, dict[str, Any], str | None]  # the bound, its side conditions, why there is none

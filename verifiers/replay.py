@@ -23,7 +23,8 @@ import json
 import re
 import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import shake_256
 from itertools import combinations, product
 from math import comb, isqrt, prod
@@ -333,18 +334,28 @@ def parameters(net: Network) -> int:
 # -------------------------------------------------------------------------------------------------------------- points
 
 
+Arithmetic = Callable[[int], "Packed"]  # of a prime
+
+
 class Source:
     """The expansion of a seed: named streams of 64-bit words, by SHAKE-256."""
 
-    def __init__(self, p: int, seed: int, prefix: str = "", spent: list[int] | None = None) -> None:
+    def __init__(
+        self, p: int, seed: int, prefix: str = "", spent: list[int] | None = None, arithmetic: Arithmetic | None = None
+    ) -> None:
         self.p, self.seed, self.prefix = p, seed, prefix
+        self.arithmetic = arithmetic or Packed
         self.streams: dict[str, bytes] = {}
         self.words = 0
         self.spent = [0] if spent is None else spent
 
     def under(self, prefix: str) -> Source:
         """Return the source of a prefix; what it costs counts together with this one."""
-        return Source(self.p, self.seed, prefix, self.spent)
+        return Source(self.p, self.seed, prefix, self.spent, self.arithmetic)
+
+    def packed(self) -> Packed:
+        """Return the arithmetic of vectors modulo p."""
+        return self.arithmetic(self.p)
 
     def spend(self, work: int, message: str) -> None:
         """Count elementary steps of the whole replay, about 2 ns each."""
@@ -493,9 +504,13 @@ class Modular(Exact):
 class Packed:
     """Vectors over GF(p) as Python integers: one fixed-width field per entry, sums reduced late.
 
-    No field overflows: a sum has fewer than 2^17 products below p^2 (every length here is below 2^16, and `Dual.dot`
-    adds two products per entry); p^2 2^17 < 2^64 for p < 2^23, and < 2^128 for p < 2^31.
+    `largest` is the largest minor that it is used for.
+
+    No field overflows: a sum has fewer than 2^17 products below p^2 (every length here is below 2^16, and `Tape` counts its
+    sums); p^2 2^17 < 2^64 for p < 2^23, and < 2^128 for p < 2^31.
     """
+
+    largest = MAX_MINOR
 
     def __init__(self, p: int) -> None:
         self.p = p
@@ -526,6 +541,11 @@ class Packed:
         """Return the rank of packed rows with reduced fields."""
         return len(self.echelon(rows))
 
+    @staticmethod
+    def rank_work(rows: int, columns: int) -> int:
+        """Estimate the elementary steps of `rank`."""
+        return rows**2 * columns
+
     def echelon(self, rows: Sequence[int]) -> list[tuple[int, int]]:
         """Return independent rows with the same span, each with the place (a shift) of its highest non-zero field.
 
@@ -553,39 +573,76 @@ class Packed:
         return found
 
 
-class Dual(Modular):
-    """First-order dual numbers (value, tangent): the tangent is a packed vector, 0 where nothing moves."""
+class Tape(Modular):
+    """Residues that remember how they were made, for derivatives by reverse accumulation.
 
-    def __init__(self, packed: Packed) -> None:
+    A value is (residue, node); node 0 is what never moves. `variables` are the values of `flat`, those that `moves` names with a
+    node of their own. No field of a derivative overflows: a node is used fewer than 2^17 times.
+    """
+
+    def __init__(self, packed: Packed, flat: Iterable[int], moves: Iterable[bool]) -> None:
         super().__init__(packed.p)
-        self.packed, self.reduce = packed, packed.reduce
+        self.packed, self.variables, self.count = packed, [], 0
+        for x, moving in zip(flat, moves, strict=True):
+            self.count += moving
+            self.variables.append((x, self.count if moving else 0))
+        self.parts: list[list[tuple[int, int]]] = [[] for _ in range(self.count + 1)]  # node -> (node, derivative) of its parts
+        self.derivatives = [bytearray() for _ in range(self.count)]
+
+    def made(self, value: int, parts: list[tuple[int, int]]) -> tuple[int, int]:
+        """Return a value with these parts."""
+        if not parts:
+            return value, 0
+        self.parts.append(parts)
+        return value, len(self.parts) - 1
 
     def lift(self, scalar: Any) -> Any:
         return (scalar, 0)
 
     def dot(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
-        value = tangent = 0
+        value, parts = 0, []
         for (x, dx), (y, dy) in zip(xs, ys, strict=True):
             value += x * y
             if dx:
-                tangent += y * dx
+                parts.append((dx, y))
             if dy:
-                tangent += x * dy
-        return value % self.p, self.reduce(tangent)
+                parts.append((dy, x))
+        return self.made(value % self.p, parts)
 
     def sum(self, xs: Sequence[Any]) -> Any:
-        return sum(x for x, _ in xs) % self.p, self.reduce(sum(dx for _, dx in xs))
+        return self.made(sum(x for x, _ in xs) % self.p, [(dx, 1) for _, dx in xs if dx])
 
     def inverse(self, x: Any) -> Any:
         y = super().inverse(x[0])
-        return y, self.reduce((self.p - y * y % self.p) * x[1])
+        return self.made(y, [(x[1], self.p - y * y % self.p)] if x[1] else [])
 
     def exponential(self, unit: Any, exponent: Any) -> Any:
-        return unit[0], self.reduce(unit[0] * exponent[1])
+        return self.made(unit[0], [(exponent[1], unit[0])] if exponent[1] else [])
 
     def root(self, x: Any) -> Any:
         r = super().root(x[0])  # r^2 x = 1, so dr = -r^3/2 dx
-        return r, self.reduce(-pow(r, 3, self.p) * pow(2, -1, self.p) % self.p * x[1])
+        return self.made(r, [(x[1], -pow(r, 3, self.p) * pow(2, -1, self.p) % self.p)] if x[1] else [])
+
+    def derive(self, values: Sequence[Any]) -> None:
+        """Append the derivatives of some values by each variable, and forget how these values were made."""
+        if sum(map(len, self.parts)) >= 1 << 17:
+            uses = Counter(part for parts in self.parts for part, _ in parts)
+            require(max(uses.values()) < 1 << 17, "caps", "a value is used too often")
+        width, reduce, adjoint = self.packed.width, self.packed.reduce, [0] * len(self.parts)
+        for r, (_, node) in enumerate(values):
+            adjoint[node] += 1 << width * r
+        for node in range(len(self.parts) - 1, self.count, -1):
+            if adjoint[node]:
+                whole = reduce(adjoint[node])
+                for part, factor in self.parts[node]:
+                    adjoint[part] += factor * whole
+        for column, whole in zip(self.derivatives, adjoint[1:], strict=False):
+            column += reduce(whole).to_bytes(len(values) * width // 8, "little")
+        del self.parts[self.count + 1 :]
+
+    def columns(self) -> list[int]:
+        """Return for each variable the packed vector of all derivatives by it."""
+        return [int.from_bytes(column, "little") for column in self.derivatives]
 
 
 # -------------------------------------------------------------------------------------------------------- forward pass
@@ -881,19 +938,20 @@ def has_exponentials(net: Network) -> bool:
 
 def check_minor(net: Network, source: Source, rule: Any) -> int:
     """Return the size of a minor of the Jacobian that is not zero modulo p."""
-    inputs = indices(rule["inputs"], "inputs", MAX_WORDS, MAX_MINOR)
+    inputs = indices(rule["inputs"], "inputs", MAX_WORDS, MAX_PARAMETERS)
     width, t = net.layers[-1].n, net.t
-    rows = indices(rule["rows"], "rows", len(inputs) * width * t, MAX_MINOR)
-    columns = indices(rule["columns"], "columns", parameters(net), MAX_MINOR)
+    packed = source.packed()
+    rows = indices(rule["rows"], "rows", len(inputs) * width * t, MAX_PARAMETERS)
+    columns = indices(rule["columns"], "columns", parameters(net), MAX_PARAMETERS)
+    require(len(rows) <= packed.largest, "caps", "so large a minor takes hours here; `neuromanifold verify` replays it")
     require(len(rows) == len(columns), "minor", f"{len(rows)} rows and {len(columns)} columns are no square")
     size, wanted = len(rows), set(rows)
     used = set(range(len(inputs))) if net.norm else {row // (width * t) for row in rows}
-    source.spend(steps(net) * len(used) * (size + 200) * 3 + size**3, "the minor costs too much")
+    source.spend(steps(net) * (1_000 * len(used) + 10 * size) + packed.rank_work(size, size), "the minor costs too much")
 
-    packed, slots = Packed(source.p), {column: k for k, column in enumerate(columns)}
-    flat = [(x, 1 << packed.width * slots[k] if k in slots else 0) for k, x in enumerate(source.flat(net))]
-    w, ring, draw = tensors(net, flat), Dual(packed), drawer(source, source)
-    jacobian: dict[int, int] = {}
+    chosen = set(columns)
+    ring = Tape(packed, source.flat(net), [k in chosen for k in range(parameters(net))])
+    w, draw = tensors(net, ring.variables), drawer(source, source)
     for position, n in enumerate(inputs):
         if position not in used:
             continue
@@ -902,11 +960,9 @@ def check_minor(net: Network, source: Source, rule: Any) -> int:
             result = forward(net, ring, w, tokens, draw, n)
         except RootError:
             raise ReplayError("radicands", f"a radicand of input {n} has no root") from None
-        for i, j in product(range(width), range(t)):
-            row = (position * width + i) * t + j
-            if row in wanted:
-                jacobian[row] = result[j][i][1]
-    rank = packed.rank([jacobian[row] for row in rows])
+        places = ((j, i, (position * width + i) * t + j) for i, j in product(range(width), range(t)))
+        ring.derive([result[j][i] for j, i, row in places if row in wanted])
+    rank = packed.rank(ring.columns())
     require(rank == size, "minor", f"the minor is zero: rank {rank}, size {size}")
     return size
 
@@ -920,7 +976,7 @@ def check_exponents(net: Network, source: Source, rule: Any) -> None:
     else:
         triples = [[k, 0, 0] for k in indices(draws, "draws", 10**9, 2 * MAX_EXPONENTS)]
     source.spend(steps(net) * len(triples) * 300, "the exponents cost too much")
-    packed, rows, count = Packed(source.p), [], 1
+    packed, rows, count = source.packed(), [], 1
     for k, *inputs in triples:
         here = source.under(f"exponents/{k}/")
         twin = source.under(f"exponents/{k}/twin/")
@@ -1923,13 +1979,11 @@ def moves(name: str, i: int, part: str, to: int) -> bool:
 
 
 def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Packed) -> list[int]:
-    """Return the rows (packed, by parameter) of the derivative of a block at inputs of its own."""
+    """Return the derivatives of a block at inputs of its own by each of its parameters (packed)."""
     net, layer = c.net, c.layer(i)
-    flat: list[tuple[int, int]] = []
-    for name, (blocks, height, columns) in shapes(net).items():
-        for k in range(len(flat), len(flat) + blocks * height * columns):
-            flat.append((c.flat[k], 1 << packed.width * k if moves(name, i, part, to) else 0))
-    w, ring, rows = tensors(net, flat), Dual(packed), []
+    own = [moves(name, i, part, to) for name, shape in shapes(net).items() for _ in range(prod(shape))]
+    ring = Tape(packed, c.flat, own)
+    w = tensors(net, ring.variables)
     source = c.source.under(f"block/{i}/")
     width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
     spanning, constants = stream_columns(c, i, "attention") if part == "ffn" and net.plain else ([], [])
@@ -1965,8 +2019,8 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
             for k in range(i, to + 1):
                 x = [affine(ring, w[f"{k}.W"][0], None, token) for token in x]
                 x = [[power(ring, z, net.power) for z in token] for token in x] if k < to else x
-        rows += [value[1] for token in x for value in token]
-    return rows
+        ring.derive([value for token in x for value in token])
+    return ring.columns()
 
 
 def centred(net: Network, i: int, ring: Exact, w: Tensors, x: list[Any]) -> list[Any]:
@@ -2013,16 +2067,10 @@ def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motio
     space, packed, size = block_space(c, i, part, to), Packed(c.p), len(c.flat)
     one = net if part in ("attention", "scores") else net._replace(t=1)
     c.source.spend(steps(one) * inputs * (size + 600) + (size + inputs) * size**2, "the blocks cost too much")
-    rows = block_function(c, i, part, to, inputs, packed)
-    columns: dict[int, dict[int, int]] = {}
-    for (name, _), (start, height, width) in c.at.items():
-        if moves(name, i, part, to):
-            columns |= {k: {k: 1} for k in range(start, start + height * width)}
-    for r, row in enumerate(rows):
-        for k, value in packed.entries(row).items():
-            columns[k][size + r] = value
+    own = [k for (name, _), (start, *shape) in c.at.items() if moves(name, i, part, to) for k in range(start, start + prod(shape))]
+    derivatives = block_function(c, i, part, to, inputs, packed)
     # (derivative by parameter k | k): where the derivatives cancel, the rest says which combination it was
-    found = packed.echelon([packed.pack(column) for column in columns.values()])
+    found = packed.echelon([x << size * packed.width | 1 << k * packed.width for k, x in zip(own, derivatives, strict=True)])
     rank = sum(shift >= size * packed.width for shift, _ in found)
     need(rank == space, f"block: rank {rank} at the point, the functions have at most {space} dimensions")
     for shift, row in found:
@@ -2109,11 +2157,11 @@ def check_fields(net: Network, source: Source, fields: Any, frozen: Any = ()) ->
     """Return the rank at the point of vector fields that annihilate the network."""
     names = [words(name, "frozen") for name in frozen]
     need(all(name.partition(".")[2] in ("K", "Q", "O") for name in names), "only K, Q and O may be frozen")
-    chart, packed, rows = Chart(net, source, names), Packed(source.p), []
+    chart, packed, rows = Chart(net, source, names), source.packed(), []
     for field in array(fields, "fields", MAX_FIELDS):
         for vector in motions(chart, field):
             rows.append(packed.pack(vector))
-            require(len(rows) ** 2 * len(chart.flat) <= MAX_WORK, "caps", "the fields cost too much")
+            require(packed.rank_work(len(rows), len(chart.flat)) <= MAX_WORK, "caps", "the fields cost too much")
     return packed.rank(rows)
 
 
@@ -2469,28 +2517,29 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     small = affordable(net._replace(layers=tuple(layers), t=tokens))
     point = source.under(f"coordinates/{kind.label}/")
 
-    packed, flat, count = Packed(source.p), [], 0
-    for tensor, (blocks, rows, columns) in shapes(small).items():
+    packed, flat, columns = source.packed(), [], []
+    for tensor, (blocks, rows, width) in shapes(small).items():
         i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
-        for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(columns))):
+        for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(width))):
             value, column = entry(small, kind, unit, i, letter, b, r, c)
-            flat.append((point.value(tensor, k) if value is None else value, 1 << packed.width * count if column else 0))
-            count += column
+            flat.append(point.value(tensor, k) if value is None else value)
+            columns.append(column)
+    count = sum(columns)
     if not count:
         return
     inputs = 3 * count // (2 * layers[-1].n * (tokens - 1)) + 1 + spare
-    point.spend(steps(small) * inputs * (count + 200) * 3 + count**3, "the blocks cost too much")
-    w, ring, draw, jacobian = tensors(small, flat), Dual(packed), drawer(point, point), []
-    used = 0
+    point.spend(steps(small) * inputs * (1_000 + 10 * layers[-1].n * tokens) + packed.rank_work(count, count), "the blocks cost too much")
+    ring = Tape(packed, flat, columns)
+    w, draw, used = tensors(small, ring.variables), drawer(point, point), 0
     for n in range(inputs if not small.norm else 64 * inputs):
-        if small.norm and not rooted(small, point, [x for x, _ in flat], n):
+        if small.norm and not rooted(small, point, flat, n):
             continue
         stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
-        jacobian += [tangent for token in forward(small, ring, w, stream, draw, n) for _, tangent in token]
+        ring.derive([value for token in forward(small, ring, w, stream, draw, n) for value in token])
         used += 1
         if used == inputs:
             break
-    rank = packed.rank(jacobian)
+    rank = packed.rank(ring.columns())
     require(rank == count, "coordinates", f"the block of type {kind.label} has rank {rank} of {count} columns")
 
 
@@ -2564,6 +2613,7 @@ class Verdict(NamedTuple):
     upper: int = 0
     family: str = ""
     holes: tuple[str, ...] = ()
+    trusted: str = ""  # what the ranks rest on besides this file
 
     def __str__(self) -> str:
         if self.verdict == "invalid":
@@ -2574,20 +2624,24 @@ class Verdict(NamedTuple):
             claim = f"{self.spec} has dimension {self.lower}"
         else:
             claim = f"{self.spec} has {self.lower} <= dimension <= {self.upper}"
-        return f"{self.verdict}: {claim}" + "".join(f"; not replayed: {hole}" for hole in self.holes)
+        notes = [f"; not replayed: {hole}" for hole in self.holes] + [f"; {self.trusted}"] * bool(self.trusted)
+        return f"{self.verdict}: {claim}" + "".join(notes)
 
 
-def replay(text: str) -> Verdict:
-    """Check the text of a certificate. Never raises for bad input: everything unexpected is `invalid`."""
+def replay(text: str, arithmetic: Arithmetic = Packed) -> Verdict:
+    """Check the text of a certificate. Never raises for bad input: everything unexpected is `invalid`.
+
+    `arithmetic` computes the ranks modulo p; this file's own needs nothing but the standard library.
+    """
     try:
-        return check(text)
+        return check(text, arithmetic)
     except ReplayError as error:
         return Verdict("invalid", error.rule, str(error))
     except Exception as error:  # fail closed: a crash proves nothing
         return Verdict("invalid", "crash", f"{type(error).__name__}: {ascii(error)[:200]}")
 
 
-def check(text: str) -> Verdict:
+def check(text: str, arithmetic: Arithmetic) -> Verdict:
     """Check everything, in order; raise `ReplayError` at the first rule that is broken."""
     keys = "format version spec claim prime seed lower upper holes"
     file = record(load(text), keys, "the certificate", optional="exponents radicands")
@@ -2599,7 +2653,7 @@ def check(text: str) -> Verdict:
     require(all(hole.strip() for hole in holes), "schema", "a hole without a name")
     require(1 << 20 < p < 1 << 31 and p % 4 == 3, "prime", "the prime is not in range, or not 3 mod 4")
     require(all(p % k for k in range(3, isqrt(p) + 1, 2)), "prime", f"{p} is composite")
-    source, family = Source(p, seed), ""
+    source, family = Source(p, seed, arithmetic=arithmetic), ""
     if isinstance(file["claim"], dict) and "least" in file["claim"]:
         below = above = 0
         family = check_family(file, spec, source)

@@ -145,15 +145,19 @@ def pivots(rows: list[int], packed: Any, enough: int) -> tuple[list[int], list[i
 
 
 def jacobian(net: Any, source: Any, inputs: list[int]) -> list[int]:
-    packed = R.Packed(source.p)
-    flat = [(x, 1 << packed.width * k) for k, x in enumerate(source.flat(net))]
-    w, ring, draw = R.tensors(net, flat), R.Dual(packed), R.drawer(source, source)
-    rows = []
+    packed, flat = R.Packed(source.p), source.flat(net)
+    ring = R.Tape(packed, flat, [True] * len(flat))
+    w, draw = R.tensors(net, ring.variables), R.drawer(source, source)
     for n in inputs:
         tokens = [[(x, 0) for x in token] for token in source.tokens(net, n)]
         result = R.forward(net, ring, w, tokens, draw, n)
-        rows += [result[j][i][1] for i in range(net.layers[-1].n) for j in range(net.t)]
-    return rows
+        ring.derive([result[j][i] for i in range(net.layers[-1].n) for j in range(net.t)])
+    columns = [packed.entries(column) for column in ring.columns()]
+    rows: list[dict[int, int]] = [{} for _ in range(len(inputs) * net.layers[-1].n * net.t)]
+    for k, column in enumerate(columns):
+        for r, value in column.items():
+            rows[r][k] = value
+    return [packed.pack(row) for row in rows]
 
 
 def good_inputs(net: Any, source: Any, wanted: int, tries: int = 20000) -> list[int]:

@@ -119,11 +119,14 @@ def test_reference_dimensions(part: range) -> None:
 
 def derivative(module: Any, net: Any, vector: Any, source: Any, n: int) -> list[int]:
     """The exact derivative of all outputs along a vector field, at input n and the point of the vector's chart."""
-    flat = [(x, vector.get(k, 0) % source.p) for k, x in enumerate(vector.chart.flat)]
+    packed = module.Packed(source.p)
+    ring = module.Tape(packed, vector.chart.flat, [True] * len(vector.chart.flat))
     tokens = [[(x, 0) for x in token] for token in source.tokens(net, n)]
-    ring = module.Dual(module.Packed(source.p))
-    result = module.forward(net, ring, module.tensors(net, flat), tokens, module.drawer(source, source), n)
-    return [tangent for token in result for _, tangent in token]
+    result = module.forward(net, ring, module.tensors(net, ring.variables), tokens, module.drawer(source, source), n)
+    values = [value for token in result for value in token]
+    ring.derive(values)
+    total = packed.reduce(sum(vector.get(k, 0) % source.p * column for k, column in enumerate(ring.columns())))
+    return [(total >> packed.width * r) & packed.mask for r in range(len(values))]
 
 
 def random_spec(rng: random.Random) -> str:
@@ -540,20 +543,41 @@ def test_units_are_the_ones_of_the_format(spec: str, used: set[tuple[str, int]])
     assert R.has_exponentials(net) == bool(used)
 
 
-def test_dual_numbers_differentiate() -> None:
+def test_derivatives() -> None:
     """Products, inverses and roots obey the equations that define them; a wrong sign would show."""
     rng = random.Random(2)
     for p in (1048583, 2097143, BIG):
         packed = R.Packed(p)
-        ring = R.Dual(packed)
         for _ in range(50):
-            x = (pow(rng.randrange(1, p), 2, p), sum(rng.randrange(p) << packed.width * k for k in range(3)))
-            assert ring.dot([x], [ring.inverse(x)]) == (1, 0)
+            a, b = pow(rng.randrange(1, p), 2, p), rng.randrange(1, p)
+            ring = R.Tape(packed, [a, b, 7], [True, True, False])
+            x, y, fixed = ring.variables
             r = ring.root(x)
-            assert ring.dot([ring.dot([r], [r])], [x]) == (1, 0)
-            assert ring.sum([ring.dot([x, x], [x, x]), ring.dot([ring.ratio(-2)], [ring.dot([x], [x])])]) == (0, 0)
-            e = ring.exponential(ring.lift(5), x)
-            assert e == (5, packed.reduce(5 * x[1]))
+            e = ring.exponential(ring.lift(5), ring.dot([x], [y]))
+            values = [
+                ring.dot([x], [ring.inverse(x)]),
+                ring.dot([ring.dot([r], [r])], [x]),
+                ring.sum([ring.dot([x, x], [y, y]), ring.dot([ring.ratio(-2)], [ring.dot([x], [y])])]),
+                ring.dot([x, fixed, fixed], [x, y, fixed]),
+                e,
+                fixed,
+            ]
+            assert [value for value, _ in values] == [1, 1, 0, (a * a + 7 * b + 49) % p, 5, 7]
+            ring.derive(values)
+            ring.derive([ring.sum([x, y])])  # of the next input: appended
+            by_x, by_y = ring.columns()
+            expected = {3: 2 * a % p, 4: 5 * b % p, 6: 1}, {3: 7, 4: 5 * a % p, 6: 1}
+            assert (packed.entries(by_x), packed.entries(by_y)) == expected
+
+
+def test_a_value_that_is_used_too_often_is_refused() -> None:
+    ring = R.Tape(R.Packed(BIG), [3], [True])
+    (x,) = ring.variables
+    many = ring.sum([x] * ((1 << 17) - 1))
+    ring.derive([many])
+    assert ring.columns() == [(1 << 17) - 1]
+    with pytest.raises(R.ReplayError, match="too often"):
+        ring.derive([ring.sum([x] * (1 << 17))])
 
 
 def test_packed_rank_against_a_plain_one() -> None:
