@@ -219,7 +219,10 @@ def blocks(network: Network) -> Iterator[Block]:
         size = sum(int(np.prod(s.shape)) for s in p.instructions if s.operation == "param")
         if dimension <= size:
             rows = 1 if block.part == "scores" else min(4, int(np.prod(p.shape(p.output))))  # an input gives so many at least
-            yield Block(block.part, block.layer, block.to, dimension // rows + 2)
+            inputs = dimension // rows + 2
+            if block.part == "values":  # affine in the token
+                inputs = min(inputs, network.d[block.layer - 1] + 2)
+            yield Block(block.part, block.layer, block.to, inputs)
 
 
 def function_dimension(network: Network, block: Block) -> int | None:
