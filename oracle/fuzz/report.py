@@ -65,7 +65,7 @@ def _counterexample(verdict: Verdict, case: Case, outcome: Outcome) -> list[str]
         f"  found:      {outcome.certified}",
     ]
     lines += [f"  certificate: {certificate}"] if outcome.certificate else []
-    return [*lines, f"  reproduce:  {reproduce(case)}", "  test:", *(f"    {line}" for line in regression_test(verdict, case, outcome))]
+    return [*lines, f"  reproduce:  {reproduce(case)}", "  test:", *(f"    {line}".rstrip() for line in regression_test(verdict, case, outcome))]
 
 
 def reproduce(case: Case) -> str:
@@ -79,6 +79,9 @@ def regression_test(verdict: Verdict, case: Case, outcome: Outcome) -> list[str]
     found = re.search(r"dimension = (\d+)", outcome.certified)
     check = f"assert answer.dimension == {found[1]}" if found else "assert answer.label"
     return [
+        "import neuromanifold.oracle",
+        "",
+        "",
         f"def test_counterexample_to_{name}():",
         f'    answer = neuromanifold.oracle.dimension("{case.spec}")',
         f"    {check}  # claimed: {outcome.claimed}",

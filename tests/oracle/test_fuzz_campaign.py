@@ -78,7 +78,11 @@ def test_the_smallest_counterexample(file):
     shown = text(verdict)
     assert 'neuromanifold dimension "lightning d=1,2 a=1 t=2" --certificate' in shown
     assert "def test_counterexample_to_never_two_wide():" in shown
-    assert to_json(verdict)["counterexample"]["minimal"] is True
+    found = to_json(verdict)["counterexample"]
+    assert found["minimal"] is True
+    pasted = {}
+    exec(found["test"], pasted)
+    pasted["test_counterexample_to_never_two_wide"]()
 
 
 def test_smallest_means_parameters_then_layers_then_tokens_then_the_line():
