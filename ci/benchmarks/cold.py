@@ -12,7 +12,7 @@ from pathlib import Path
 from table import Table, side_by_side
 
 PROGRAM = str(Path(sys.executable).with_name("neuromanifold"))
-STORED = "softmax d=12,12,12 a=4 t=3 skip dv=4 heads=3 ffn=16:silu bias=qkvo"  # seconds to prove, less to find again
+STORED = "softmax d=14,14,14,14 a=3 t=3 skip dv=3 heads=4 ffn=14:silu bias=qkvo"  # seconds to prove, less to find again
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "import numpy": [sys.executable, "-c", "import numpy"],
@@ -21,6 +21,7 @@ COMMANDS = {
     "a formula": [PROGRAM, "dimension", "lightning d=512,512,512 a=64 t=16", "--timeout", "0"],
     "a small proof": [PROGRAM, "dimension", "lightning d=3,3,3 a=2,2 t=3", "--require", "proven"],
     "a stored answer": [PROGRAM, "dimension", STORED, "--require", "proven"],
+    "the same, proven again": [PROGRAM, "dimension", STORED, "--require", "proven", "--no-store"],
 }
 EXPECTED = {"a refused network": 2}
 
