@@ -2175,15 +2175,33 @@ def check_fields(net: Network, source: Source, fields: Any, frozen: Any = ()) ->
 
 
 class Tie(NamedTuple):
-    """What a unit is tied to in one layer: group, whether as query/key rows, how many value rows, which plane."""
+    """What a unit is tied to in one layer: group, how many query/key rows (with rope: planes) and value rows, which plane
+    (without rope: the number of its first query/key row)."""
 
     group: int
-    scores: bool
+    scores: int
     values: int
     plane: int
 
 
-Place = tuple[str, int]  # where a unit lives (c: in every stream, i: input only, o: output only), and its number there
+class Units(NamedTuple):
+    """How coordinates come in units: `pairs` pairs, then units of `size`; `core`: units in every stream; `forms`: the layers
+    whose scores are quadratic forms, numbered from 1."""
+
+    size: int
+    pairs: int
+    core: int
+    forms: frozenset[int]
+
+    def inside(self, number: int) -> range:
+        """Return the coordinates of a unit."""
+        if number < self.pairs:
+            return range(2 * number, 2 * number + 2)
+        first = 2 * self.pairs + (number - self.pairs) * self.size
+        return range(first, first + self.size)
+
+
+Place = tuple[str, int]  # where a unit lives (p, c: a pair, a unit in every stream; i: input only, o: output only), its number
 
 
 class Kind(NamedTuple):
@@ -2195,11 +2213,15 @@ class Kind(NamedTuple):
     layers: tuple[tuple[Tie | None, ...], ...]
     hidden: tuple[tuple[int, ...], ...]
 
+    def coordinates(self, homes: str, size: int) -> list[tuple[int, int]]:
+        """Return (unit, place in it) for the coordinates that live in one of the homes; units other than pairs have `size`."""
+        return [(u, k) for u, h in enumerate(self.homes) if h in homes for k in range(2 if h == "p" else size)]
+
     @property
     def label(self) -> str:
         """Return the name of the type in the labels of its point."""
         ties = ";".join(
-            ",".join(f"{t.group}{t.scores:d}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
+            ",".join(f"{t.group}{t.scores}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
         )
         hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
         return f"{self.base}{self.homes}:{ties}" + (f":{hidden}" if any(self.hidden) else "")
@@ -2215,7 +2237,7 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     net = nets[0]
     base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
     free_tokens = drops_tokens(net)
-    require(2 <= tokens <= net.t, "coordinates", "between 2 and t tokens")
+    require(min(net.t, 2) <= tokens <= net.t, "coordinates", "between 2 and t tokens, or one")
     require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
     require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
 
@@ -2233,18 +2255,28 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
         require("exponents" not in file and "radicands" not in file, "schema", "exponents or radicands without need")
     seen: set[Kind] = set()
     for member in nets:
-        core = chart_applies(member, unit)
-        require(base * unit <= core, "coordinates", "the base is wider than the core")
+        units = chart_applies(member, unit)
+        require(base <= units.core, "coordinates", "the base is wider than the core")
         shared = member.rope and any(y.kv > 1 for y in member.layers)
         require(not (base and shared), "coordinates", "with rope and groups the base would share planes with other units")
-        for kind in set_types(member, unit, base, core // unit, source) - seen:
+        for kind in set_types(member, units, base, source) - seen:
             seen.add(kind)
-            check_block(member, kind, unit, tokens, spare, source)
+            check_block(member, kind, units, tokens, spare, source)
 
 
-def chart_size(net: Network) -> int:
-    """Return the number of free entries of the chart: a formula, meant for networks that `chart_applies` accepts."""
+def quadratic(net: Network) -> frozenset[int]:
+    """Return the layers, numbered from 1, in which only the quadratic form of K^T Q acts: those that read one token, or a
+    stream of rank one."""
+    one_head = net.kind == "lightning" and all(y.heads == 1 for y in net.layers)
+    plain = one_head and not (net.rope or net.bias)
+    return frozenset(i for i in range(1, len(net.layers) + 1) if plain and (net.t == 1 or rank_one(net, i)))
+
+
+def chart_size(net: Network, forms: frozenset[int]) -> int:
+    """Return the number of free entries of the chart, where the scores of the layers `forms` are quadratic forms: a formula,
+    meant for networks that `chart_applies` accepts."""
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
+    fixed += sum(y.a * (y.a - 1) for i, y in enumerate(net.layers, 1) if i in forms)  # so(a, a) without gl(a)
     fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
     fixed += len(net.layers) if net.kind == "lightning" else 0  # a scaling for each layer
     fixed += sum(y.h for y in net.layers if y.act not in ("silu", "gelu"))  # an entry of D for each hidden unit
@@ -2272,6 +2304,18 @@ class Family(NamedTuple):
         """At least the number of layers."""
         depth = next(iter(self.values("l")), "")
         return len(self.values("d")) + (min(int(depth), MAX_LAYERS) if depth.isdigit() and len(depth) < 8 else 0)
+
+    @property
+    def forms(self) -> frozenset[int]:
+        """The layers, from 1, that read one token or a stream of rank one in every member whose named head widths are not 1."""
+        l = len(self.values("d")) - 1 or int(next(iter(self.values("l")), "0")[:4] or 0)
+        a = self.values("a") * (l if len(self.values("a")) == 1 else 1)
+        if self.words[0][0] != "lightning":
+            return frozenset()
+        if self.values("t") == ["1"]:
+            return frozenset(range(1, l + 1))
+        flags = {key for key, _, _ in self.words} & {"skip", "causal", "rope"}
+        return frozenset(i for i in range(1, l + 1) if "1" in a[: i - 1] and not flags)
 
     def at(self, sizes: Mapping[str, int]) -> str:
         """Return the spec with numbers for names."""
@@ -2308,17 +2352,24 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
     rows |= {v for v in family.values("dv") if NAME.fullmatch(v)}
     numbers = [int(v) for key in ("a", "dv") for v in family.values(key) if v.isdigit()]
     unit = 2 if any(key == "rope" for key, _, _ in family.words) else 1
-    start = max([4, least, *numbers])
+    a = family.values("a") * (max(family.forms, default=1) if len(family.values("a")) == 1 else 1)
+    counted = {v for i, v in enumerate(a, 1) if i in family.forms}  # rows of quadratic forms: two coordinates each
+    doubled = counted - {v for v in counted if v.isdigit()}
+    others = {v for i, v in enumerate(a, 1) if i not in family.forms} | widths
+    require(not doubled & others, "spec", "a name counts rows of quadratic forms and something else")
+    require(not (doubled and with_dv), "spec", "a name counts rows of quadratic forms, with dv")
+    start = max([4, least, *numbers, *(2 * int(v) for v in counted - doubled)])
+    apart = 6 if doubled else 2 * unit
     require(not (heads & (rows | widths)), "spec", "heads share no name with other sizes")
     require(not (heads and family.values("kv")), "spec", "a named number of heads comes without kv")
     if not with_dv:
-        most = max([start, *(int(v) for v in family.values("d") if v.isdigit())])
-        return dict.fromkeys(family.names, most + 2 * unit * len(rows | widths))
+        most = max([start, *(int(v) for v in family.values("d") if v.isdigit())]) + apart * len(rows | widths)
+        return {n: most // 2 if n in doubled else most for n in family.names}
     require(not rows & widths, "spec", "with dv widths share no name with rows")
     require(all(len(set(family.values(key))) <= 1 for key in ("d", "a", "dv", "heads", "kv")), "spec", "layers differ")
     groups = (family.values("kv") or family.values("heads") or ["1"])[0]
     kv = int(groups) if groups.isdigit() else max(3, least)
-    tall = start + 2 * unit * len(rows)
+    tall = start + apart * len(rows)
     wide = max(kv * (tall + unit) + 2 * unit, start)
     return {n: kv if n in heads else tall if n in rows else wide for n in family.names}
 
@@ -2337,10 +2388,12 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:
             net = parse(family.at(dict(zip(family.names, sizes, strict=True))))
-            chart_applies(net, 2 if net.rope else 1)
+            forms = chart_applies(net, 2 if net.rope else 1).forms
         except ReplayError as error:
             require(error.rule in ("spec", "coordinates"), error.rule, str(error))
             continue
+        alike = all((i in forms) == (i in family.forms) or y.a == 1 for i, y in enumerate(net.layers, 1))
+        require(alike, "coordinates", "a named head width is 1 before a larger one: another formula holds there")
         members.append(net)
     require(bool(members), "coordinates", "no member of the family meets the conditions")
     check_coordinates(members, source, file)
@@ -2350,7 +2403,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     for sizes in product(range(1, MAX_DEGREE + 2), repeat=len(family.names)):  # both have degree <= 4 in each name
         at = dict(zip(family.names, sizes, strict=True))
         value = sum(c * prod(at[name] ** power for name, power in powers.items()) for c, powers in terms)
-        require(value == chart_size(raw(family, at)), "claim", f"the polynomial is wrong at {at}")
+        require(value == chart_size(raw(family, at), family.forms), "claim", f"the polynomial is wrong at {at}")
     return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate"
 
 
@@ -2392,10 +2445,11 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
     return Network(words[0], layers, skip="skip" in words, rope="rope" in words)
 
 
-def chart_applies(net: Network, unit: int) -> int:
-    """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the core's width."""
-    plain = net.kind != "mlp" and not (net.bias or net.norm == "layer" or net.alone)
-    require(plain, "coordinates", "attention without bias and LayerNorm, of several tokens only")
+def chart_applies(net: Network, unit: int) -> Units:
+    """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the units."""
+    one_token = net.kind == "lightning" and net.t == 1
+    plain = net.kind != "mlp" and not (net.bias or net.norm == "layer" or (net.alone and not one_token))
+    require(plain, "coordinates", "attention without bias and LayerNorm, of several tokens (lightning: or one) only")
     softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
     require(softmax or not (net.ffn or net.norm), "coordinates", "ffn and norm with softmax, skip and no power 1 only")
     widths = [net.layers[0].m, *(y.n for y in net.layers)]
@@ -2405,15 +2459,21 @@ def chart_applies(net: Network, unit: int) -> int:
     require(all(w % unit == 0 for w in widths), "coordinates", "with rope the widths must be even")
     alike = len({(y.a, y.dv, y.kv) for y in net.layers}) == 1 or all(y.kv == 1 for y in net.layers)
     require(alike or not net.rope, "coordinates", "with rope and groups, layers must agree: angles are shared by layers")
-    for y in net.layers:
+    forms, rows = quadratic(net), 1
+    for i, y in enumerate(net.layers, 1):
         require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
+        if i in forms:  # a generic form of rank 2a is fixed by its values on 2a coordinates, or 2a - 1 if these are all
+            require(2 * y.a <= core + (y.m == core), "coordinates", "a quadratic form has more rows than half the width")
+            rows = max(rows, y.a)
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
             require(y.kv == 1 or y.a <= y.dv, "coordinates", "several groups need dv >= a")
-            require(y.heads % y.kv == 0 and y.kv * reserved(y, unit) <= y.m, "coordinates", "the blocks overlap")
+            fits = max(y.a, y.dv) <= y.m if i in forms else y.kv * reserved(y, unit) <= y.m
+            require(y.heads % y.kv == 0 and fits, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
-    return core
+    pairs = min(rows, core // 2) if rows > 1 else 0
+    return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms)
 
 
 def reserved(layer: Layer, unit: int) -> int:
@@ -2421,44 +2481,51 @@ def reserved(layer: Layer, unit: int) -> int:
     return -(-max(layer.a, layer.dv) // unit) * unit
 
 
-def tie(layer: Layer, number: int, unit: int) -> Tie | None:
-    """Return what unit `number` of the stream that a layer reads is tied to."""
-    group, row = divmod(number * unit, reserved(layer, unit))
-    values = min(max(layer.dv - row, 0), unit)
-    if group >= layer.kv or (row >= layer.a and not values):
+def tie(net: Network, i: int, number: int, units: Units) -> Tie | None:
+    """Return what unit `number` of the stream that layer i (from 0) reads is tied to."""
+    layer, inside = net.layers[i], units.inside(number)
+    if i + 1 in units.forms:  # one group; query/key row k is tied to unit k, value row k to coordinate k
+        scores, values = int(number < layer.a), len([c for c in inside if c < layer.dv])
+        return Tie(0, scores, values, number) if scores or values else None
+    group, row = divmod(inside[0], reserved(layer, units.size))
+    values = min(max(layer.dv - row, 0), len(inside))
+    scores = min(max(layer.a - row, 0), len(inside))
+    if group >= layer.kv or not (scores or values):
         return None
-    return Tie(group, row < layer.a, values, row // unit)
+    return Tie(group, min(scores, 1), values, row // 2) if net.rope else Tie(group, scores, values, row)
 
 
-def ties(net: Network, place: Place, unit: int) -> list[Tie | None]:
+def ties(net: Network, place: Place, units: Units) -> list[Tie | None]:
     """Return what a unit is tied to, layer by layer: input units exist for the first layer only, output units for none."""
     home, number = place
-    return [tie(y, number, unit) if home == "c" or (home == "i" and not i) else None for i, y in enumerate(net.layers)]
+    layers = range(len(net.layers))
+    return [tie(net, i, number, units) if home in "pc" or (home == "i" and not i) else None for i in layers]
 
 
-def hidden(net: Network, place: Place, unit: int) -> list[tuple[int, ...]]:
+def hidden(net: Network, place: Place, units: Units) -> list[tuple[int, ...]]:
     """Return how many hidden units j of each layer's ffn are tied to each coordinate: those with j = coordinate mod width."""
-    coordinates = range(place[1] * unit, (place[1] + 1) * unit)
-    return [tuple(len(range(c, y.h, y.n)) for c in coordinates) if y.h else () for y in net.layers]
+    inside = units.inside(place[1])
+    return [tuple(len(range(c, y.h, y.n)) for c in inside) if y.h else () for y in net.layers]
 
 
-def set_types(net: Network, unit: int, base: int, core: int, source: Source) -> set[Kind]:
+def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind]:
     """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
-    places = [("c", k) for k in range(base, core)]
-    places += [("i", k) for k in range(core, net.layers[0].m // unit)]
-    places += [("o", k) for k in range(core, net.layers[-1].n // unit)]
+    core: list[Place] = [("p" if k < units.pairs else "c", k) for k in range(units.core)]
+    places, start = core[base:], core[:base]
+    for home, width in (("i", net.layers[0].m), ("o", net.layers[-1].n)):
+        places += [(home, k) for k in range(units.core, units.pairs + (width - 2 * units.pairs) // units.size)]
     classes: dict[Any, list[Place]] = {}
     for place in places:
-        shown = tuple(t and t[:3] for t in ties(net, place, unit))
-        classes.setdefault((place[0], shown, tuple(hidden(net, place, unit))), []).append(place)
+        shown = tuple(t and t[:3] for t in ties(net, place, units))
+        classes.setdefault((place[0], shown, tuple(hidden(net, place, units))), []).append(place)
     require(len(classes) <= 512, "caps", "too many kinds of coordinates")
     source.spend(len(net.layers) * (len(places) + len(classes) ** 2) * 5000, "too many types")
-    members, start = list(classes.values()), [("c", k) for k in range(base)]
-    found = {relabelled(net, start, [units[0]], unit) for units in members}
-    found |= {relabelled(net, start, [], unit)} if base else set()
+    members = list(classes.values())
+    found = {relabelled(net, start, [each[0]], units) for each in members}
+    found |= {relabelled(net, start, [], units)} if base else set()
     for k, one in enumerate(members):
         for two in members[k:]:
-            found |= {relabelled(net, start, pair, unit) for pair in pairs(net, one, two, unit)}
+            found |= {relabelled(net, start, pair, units) for pair in pairs(net, one, two, units.size)}
     return found
 
 
@@ -2476,9 +2543,9 @@ def pairs(net: Network, one: list[Place], two: list[Place], unit: int) -> list[l
     return found + some[:1]
 
 
-def relabelled(net: Network, start: list[Place], units: list[Place], unit: int) -> Kind:
+def relabelled(net: Network, start: list[Place], outside: list[Place], units: Units) -> Kind:
     """Return the type of S u T: groups numbered as they appear, planes as they appear among the query/key rows."""
-    every = [ties(net, place, unit) for place in start + units]
+    every = [ties(net, place, units) for place in start + outside]
     layers = []
     for i in range(len(net.layers)):
         groups: list[int] = []
@@ -2490,17 +2557,18 @@ def relabelled(net: Network, start: list[Place], units: list[Place], unit: int) 
                 continue
             groups += [t.group] * (t.group not in groups)
             plane = (0, t.plane) if net.rope else (t.group, t.plane)  # angles are shared by groups
-            planes += [plane] * (t.scores and plane not in planes)
+            planes += [plane] * (t.scores if plane not in planes else 0)  # one for each row or, with rope, plane
             made.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
         layers.append(tuple(made))
-    counts = [hidden(net, place, unit) for place in start + units]
+    counts = [hidden(net, place, units) for place in start + outside]
     tied = tuple(tuple(n for each in counts for n in each[i]) for i in range(len(net.layers)))
-    return Kind(len(start), "".join(home for home, _ in start + units), tuple(layers), tied)
+    return Kind(len(start), "".join(home for home, _ in start + outside), tuple(layers), tied)
 
 
-def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, source: Source) -> None:
+def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, source: Source) -> None:
     """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
-    core, entering, leaving = (unit * kind.homes.count(home) for home in "cio")
+    unit, forms = made.size, made.forms
+    core, entering, leaving = (len(kind.coordinates(homes, unit)) for homes in ("pc", "i", "o"))
     if not core and (len(net.layers) > 1 or not entering or not leaving):
         # no path from input to output: nothing is seen here, so no free entry may have its support here
         silent = not any(t and t.scores for t in kind.layers[0])
@@ -2509,11 +2577,11 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     layers, last = [], len(net.layers) - 1
     for i, (layer, here) in enumerate(zip(net.layers, kind.layers, strict=True)):
         groups = max([t.group + 1 for t in here if t], default=1)
-        planes = max([t.plane + 1 for t in here if t and t.scores], default=1)
+        rows = unit * max([t.plane + t.scores for t in here if t and t.scores], default=1)
         heads = groups * (layer.heads // layer.kv)
         m, n = core + (0 if i else entering), core + (leaving if i == last else 0)
         units = max(sum(kind.hidden[i]), 1) if layer.h else 0
-        layers.append(Layer(m, n, unit * planes, heads, groups, layer.dv and core, units, layer.act))
+        layers.append(Layer(m, n, rows, heads, groups, layer.dv and core, units, layer.act))
     small = affordable(net._replace(layers=tuple(layers), t=tokens))
     point = source.under(f"coordinates/{kind.label}/")
 
@@ -2521,13 +2589,13 @@ def check_block(net: Network, kind: Kind, unit: int, tokens: int, spare: int, so
     for tensor, (blocks, rows, width) in shapes(small).items():
         i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
         for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(width))):
-            value, column = entry(small, kind, unit, i, letter, b, r, c)
+            value, column = entry(small, kind, made, i, letter, b, r, c)
             flat.append(point.value(tensor, k) if value is None else value)
             columns.append(column)
     count = sum(columns)
     if not count:
         return
-    inputs = 3 * count // (2 * layers[-1].n * (tokens - 1)) + 1 + spare
+    inputs = 3 * count // (layers[-1].n * (1 if net.kind == "lightning" else 2 * (tokens - 1))) + 1 + spare
     point.spend(steps(small) * inputs * (1_000 + 10 * layers[-1].n * tokens) + packed.rank_work(count, count), "the blocks cost too much")
     ring = Tape(packed, flat, columns)
     w, draw, used = tensors(small, ring.variables), drawer(point, point), 0
@@ -2553,12 +2621,12 @@ def rooted(small: Network, point: Source, flat: list[int], n: int) -> bool:
 
 
 def entry(
-    small: Network, kind: Kind, unit: int, i: int, letter: str, b: int, r: int, c: int
+    small: Network, kind: Kind, units: Units, i: int, letter: str, b: int, r: int, c: int
 ) -> tuple[int | None, bool]:
     """Return the value of an entry at the coordinate point (None: generic), and whether it is a column of the block."""
-    layer, here, last = small.layers[i], kind.layers[i], len(small.layers) - 1
-    reads = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "i" and not i) for k in range(unit)]
-    writes = [(u, k) for u, h in enumerate(kind.homes) if h == "c" or (h == "o" and i == last) for k in range(unit)]
+    layer, here, last, unit = small.layers[i], kind.layers[i], len(small.layers) - 1, units.size
+    reads = kind.coordinates("pc" if i else "pci", unit)
+    writes = kind.coordinates("pco" if i == last else "pc", unit)
     fixed: int | None = None
     if letter in ("g1", "g2"):
         return 1, False
@@ -2572,7 +2640,7 @@ def entry(
             fixed = 1  # the scaling of the hidden unit
     elif letter == "V" and not layer.dv:
         mine, other = writes[r], reads[c]
-        if not small.skip and i < last and kind.homes[other[0]] == "c":
+        if not small.skip and i < last and kind.homes[other[0]] in "pc":
             fixed = int(mine == other)  # the hidden basis makes this square of V the identity
     else:
         per_group = layer.heads // layer.kv
@@ -2580,13 +2648,17 @@ def entry(
         row, other = (c, writes[r]) if letter == "O" else (r, reads[c])
         members = [(u, t) for u, t in enumerate(here) if t and t.group == group]
         if letter in "QK":
-            tied = {unit * t.plane + k: (u, k) for u, t in members if t.scores for k in range(unit)}
+            tied = {unit * t.plane + k: (u, k) for u, t in members for k in range(unit * t.scores)}
         else:
             tied = {reads.index((u, k)): (u, k) for u, t in members for k in range(t.values)}
         if row not in tied:
             return 0, False
         mine = tied[row]
-        if letter == "Q" and small.rope:
+        if letter in "QK" and i + 1 in units.forms and (other[0] < mine[0] or (letter == "Q" and other == mine)):
+            fixed = int(other == mine)  # a sum of forms of one row each, which reads no earlier unit
+        elif letter == "Q" and i + 1 in units.forms:
+            fixed = None
+        elif letter == "Q" and small.rope:
             fixed = int(row % 2 == 0) if first and other == (mine[0], 0) else None
         elif letter in "QO" and first and other in tied.values():
             fixed = int(mine == other)
@@ -2676,7 +2748,7 @@ def check_bounds(file: Mapping[str, Any], net: Network, source: Source) -> tuple
         require(net == parse(words(rule["spec"], "upper.spec")), "reduction", "the reductions do not lead to upper.spec")
         chart_applies(net, 2 if net.rope else 1)
         check_coordinates([net], source, file)
-        below = above = chart_size(net)
+        below = above = chart_size(net, quadratic(net))
         require(lower == upper == below, "claim", f"the chart has {below} free entries, the claim is {lower} to {upper}")
     else:
         affordable(net)

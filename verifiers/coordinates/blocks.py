@@ -15,7 +15,7 @@ from ...numerics.program import Program
 from ...numerics.rank import rank
 from ...numerics.rings import Array, NotInvertible, PrimeField
 from ..sieve import BATCHES, batches
-from .types import CORE, INPUT, OUTPUT, SetType, Tie
+from .types import CORE, INPUT, OUTPUT, PAIR, SetType, Tie, quadratic
 
 ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
 TRIES = 64  # with norms: inputs looked at for each that is needed; a root exists for every second radicand
@@ -46,9 +46,11 @@ class Block:
         return hash(self._content)
 
     def inputs(self, spare: int) -> int:
-        """How many inputs the block is looked at: one token adds little (the first under a mask, a scale in lightning)."""
+        """How many inputs the block is looked at: one token adds little (under a mask the first, in lightning attention a
+        scale, or all but the first where scores are quadratic forms)."""
         n = self.network
-        return 3 * int(self.columns.sum()) // (2 * n.d[-1] * (n.t - 1)) + 1 + spare
+        tokens = 1 if n.kind == "lightning" else 2 * (n.t - 1)
+        return 3 * int(self.columns.sum()) // (n.d[-1] * tokens) + 1 + spare
 
 
 @functools.lru_cache(REMEMBERED)
@@ -79,17 +81,17 @@ def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: 
 
 def block(network: Network, kind: SetType, tokens: int) -> Block | None:
     """The block of type `kind` of a network, with `tokens` tokens; None where no coordinate of the set is in all streams."""
-    if CORE not in kind.homes and (network.l > 1 or len(set(kind.homes)) < 2):
+    core = len(kind.coordinates(PAIR + CORE))
+    if not core and (network.l > 1 or len(set(kind.homes)) < 2):
         return None
-    counts = {home: kind.unit * kind.homes.count(home) for home in (CORE, INPUT, OUTPUT)}
     layers = [_SmallLayer(network, y, kind) for y in network.layers]
     small = replace(
         network,
-        d=(counts[CORE] + counts[INPUT], *(counts[CORE],) * (network.l - 1), counts[CORE] + counts[OUTPUT]),
+        d=(core + len(kind.coordinates(INPUT)), *(core,) * (network.l - 1), core + len(kind.coordinates(OUTPUT))),
         a=tuple(y.a for y in layers),
         heads=tuple(y.groups * y.layer.per_group for y in layers),
         kv=tuple(y.groups for y in layers),
-        dv=(counts[CORE],) * network.l if network.dv else None,
+        dv=(core,) * network.l if network.dv else None,
         ffn=tuple(Ffn(max(len(y.hidden), 1), y.layer.ffn.activation) for y in layers if y.layer.ffn) or None,
         t=tokens,
     )
@@ -113,16 +115,12 @@ class _SmallLayer:
         self.ties = ties = kind.layers[layer.index - 1]
         present = [t for t in ties if t is not None]
         self.groups = max([t.group + 1 for t in present], default=1)
-        planes = max([t.plane + 1 for t in present if t.scores], default=1)
-        self.a = kind.unit * planes
-        self.reads = self._coordinates(CORE + INPUT * (layer.index == 1))
-        self.writes = self._coordinates(CORE + OUTPUT * (layer.index == network.l))
+        self.a = kind.unit * max([t.plane + t.scores for t in present if t.scores], default=1)
+        self.reads = kind.coordinates(PAIR + CORE + INPUT * (layer.index == 1))
+        self.writes = kind.coordinates(PAIR + CORE + OUTPUT * (layer.index == network.l))
+        self.quadratic = quadratic(network, layer)
         tied = zip(self.writes, kind.hidden[layer.index - 1], strict=False)  # ffn comes with skip: all units in the core
         self.hidden = [c for c, count in tied for _ in range(count)]
-
-    def _coordinates(self, homes: str) -> list[tuple[int, int]]:
-        """(unit, place in it) of each coordinate of a stream, in order."""
-        return [(u, k) for u, home in enumerate(self.kind.homes) if home in homes for k in range(self.kind.unit)]
 
     def _of_group(self, group: int) -> list[tuple[int, Tie]]:
         return [(u, t) for u, t in enumerate(self.ties) if t is not None and t.group == group]
@@ -130,8 +128,7 @@ class _SmallLayer:
     def score_rows(self, group: int) -> dict[int, tuple[int, int]]:
         """Row -> coordinate of the query/key rows of a group."""
         unit = self.kind.unit
-        tied = [(u, t) for u, t in self._of_group(group) if t.scores]
-        return {unit * t.plane + k: (u, k) for u, t in tied for k in range(unit)}
+        return {unit * t.plane + k: (u, k) for u, t in self._of_group(group) for k in range(unit * t.scores)}
 
     def value_rows(self, group: int) -> dict[int, tuple[int, int]]:
         """Row -> coordinate of the value rows of a group; a row has the number of its coordinate."""
@@ -144,7 +141,7 @@ class _SmallLayer:
             for r, b in enumerate(self.writes):
                 for j, c in enumerate(self.reads):
                     hidden = self.layer.index < self.network.l and not self.network.skip
-                    fixed = (ONE if b == c else ZERO) if hidden and self.kind.homes[c[0]] == CORE else None
+                    fixed = (ONE if b == c else ZERO) if hidden and c in self.writes else None
                     self._set(entries, columns, (0, r, j), b, c, fixed)
             return
         if tensor in ("g1", "g2"):  # absorbed by what reads the normalised stream
@@ -189,6 +186,10 @@ class _SmallLayer:
         self, tensor: str, rows: dict[int, tuple[int, int]], row: int, b: tuple[int, int], c: tuple[int, int]
     ) -> int | None:
         """The value that the symmetries give to an entry of a group's first head, or None where the entry is free."""
+        if self.quadratic and tensor in "QK" and c[0] < b[0]:
+            return ZERO  # a quadratic form is a sum of forms of one row each that read no earlier unit
+        if self.quadratic and tensor == "Q":
+            return ONE if b == c else None
         if tensor == "Q" and self.network.rotates:  # rotation and scaling of a plane: its first column is (1, 0)
             return (ONE if row % 2 == 0 else ZERO) if c == (b[0], 0) else None
         if tensor in "QO" and c in rows.values():

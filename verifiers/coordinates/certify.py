@@ -15,7 +15,7 @@ from ..radicands import radicand_witnesses
 from ..reductions import reduce
 from ..tokens import drops_tokens
 from .blocks import block, block_rank
-from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
+from .types import INPUT, SetType, block_width, core_width, quadratic, set_types, unit_size, units
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
@@ -42,12 +42,13 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     """
     gauge = sum(y.kv * (y.a if network.rotates else y.a**2) for y in network.layers)
     value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
+    form = sum(y.a * (y.a - 1) for y in network.layers if quadratic(network, y))
     hidden = 0 if network.skip else sum(y.n**2 for y in network.layers[:-1])
     scaling = network.l if network.kind == "lightning" else 0
     ffn = sum(y.ffn.hidden for y in network.layers if y.ffn and y.ffn.activation not in ("silu", "gelu"))
     gain = sum(y.m + (y.n if y.ffn else 0) for y in network.layers) if network.norm else 0
     split = (
-        ("gauge", gauge), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling),
+        ("gauge", gauge), ("symmetric-scores", form), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling),
         ("ffn-scaling", ffn), ("gain", gain),
     )  # fmt: skip
     return tuple((name, n) for name, n in split if n)
@@ -64,7 +65,7 @@ def uncovered(network: Network) -> str | None:
         return "ffn is covered with skip only"
     if any(f.power == 1 for f in network.ffn or ()):
         return "an ffn of power 1 has more symmetries"
-    if network.sees_itself_only:
+    if network.sees_itself_only and (network.kind == "softmax" or network.t > 1):
         return "every token sees itself only"
     if network.norm and 2 * sum(1 + bool(y.ffn) for y in network.layers) > MAX_RADICANDS:
         return "with so many norms the roots of an input exist too seldom mod p"
@@ -87,6 +88,9 @@ def uncovered(network: Network) -> str | None:
 def _uncovered_layer(network: Network, y: Layer) -> str | None:
     if y.heads > 1 and network.kind == "lightning":
         return "several lightning heads are not covered"
+    core = core_width(network)
+    if quadratic(network, y) and 2 * y.a > core + (y.m == core):
+        return f"a={y.a} exceeds half of the width {core}, and its scores are a quadratic form"
     if y.dv is None:
         if y.heads > 1:
             return "several heads need dv"
@@ -95,12 +99,14 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
         return "dv is covered with skip only"
     if y.kv > 1 and y.dv < y.a:
         return f"several groups need dv >= a, not dv={y.dv} and a={y.a}"
-    w = block_width(network, y)
-    return f"kv * max(a, dv) = {y.kv * w} exceeds the width {y.m}: the blocks overlap" if y.kv * w > y.m else None
+    w = y.kv * block_width(network, y)
+    return f"kv * max(a, dv) = {w} exceeds the width {y.m}: the blocks overlap" if w > y.m else None
 
 
 def token_choices(network: Network) -> list[int]:
     """Token counts t' whose rank bounds the dimension with t tokens from below, as far as they are tried."""
+    if network.t == 1:
+        return [1]
     if drops_tokens(network):
         return [t for t in TOKENS if t <= network.t]
     return [network.t] if network.t <= TOKENS[-1] else []
@@ -120,7 +126,7 @@ def bases(network: Network) -> list[int]:
     """How many base units to try: lightning needs one; with rope and several groups a base would share planes with other units."""
     if network.rotates and any(y.kv > 1 for y in network.layers):
         return [0]
-    fitting = [b for b in BASES if b * unit_size(network) <= core_width(network)]
+    fitting = [b for b in BASES if b <= units(network).count(core_width(network))]
     return fitting[1:] if network.kind == "lightning" else fitting
 
 

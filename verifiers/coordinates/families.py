@@ -24,7 +24,7 @@ from .certify import (
     token_choices,
     uncovered,
 )
-from .types import SetType, set_types
+from .types import SetType, quadratic, set_types
 
 MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried
@@ -96,8 +96,25 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
             member = family.at(**dict(zip(family.names, sizes, strict=True)))
         except NetworkError:
             continue
-        if uncovered(member) is None:
-            yield member
+        if uncovered(member) is not None:
+            continue
+        if any(quadratic(member, y) != (y.index in quadratic_layers(family)) and y.a > 1 for y in member.layers):
+            raise NotCovered(f"a named head width may be 1 before a larger one, which changes the formula: ask for sizes above {least}")
+        yield member
+
+
+def quadratic_layers(family: Family) -> frozenset[int]:
+    """The layers that read a stream of rank one in all members, unless a named head width before them is 1: all layers of
+    lightning attention with one token, those after a head width 1 without skip, mask and rope."""
+    words, a = set(family.text.split()), family.fields["a"]
+    l = len(family.fields["d"]) - 1 or int(family.fields["l"][0])
+    each = a * l if len(a) == 1 else a
+    if "lightning" not in words:
+        return frozenset()
+    if family.fields["t"] == (1,):
+        return frozenset(range(1, l + 1))
+    first = each.index(1) + 1 if 1 in each and not words & {"skip", "causal", "rope"} else l
+    return frozenset(range(first + 1, l + 1))
 
 
 def _bounds(family: Family, least: int) -> dict[str, int]:
@@ -119,12 +136,19 @@ def _bounds(family: Family, least: int) -> dict[str, int]:
     if heads and "kv" in fields:
         raise NotCovered("a named number of heads is covered without kv")
     unit = 2 if "rope" in family.text.split() else 1
+    a = fields["a"] * (len(fields["d"]) - 1 or int(fields["l"][0])) if len(fields["a"]) == 1 else fields["a"]
+    forms = {v for i, v in enumerate(a, 1) if i in quadratic_layers(family)}
+    doubled = {v for v in forms if isinstance(v, str)}
+    others = {v for i, v in enumerate(a, 1) if i not in quadratic_layers(family)} | widths
+    if doubled & others or (doubled and "dv" in fields):
+        raise NotCovered(f"{', '.join(sorted(doubled))} counts rows of quadratic forms: it may name nothing else, and there may be no dv")
     numbers = [v for f in ("a", "dv") for v in fields.get(f, ()) if isinstance(v, int)]
-    start = max([4, least, *numbers])
-    rows_bound = start + 2 * unit * (len(rows | widths) if "dv" not in fields else len(rows))
+    start = max([4, least, *numbers, *(2 * v for v in forms if isinstance(v, int))])
+    apart = 6 if doubled else 2 * unit
     if "dv" not in fields:
-        most = max([start, *(v for v in fields["d"] if isinstance(v, int))])
-        return dict.fromkeys(family.names, most + 2 * unit * len(rows | widths))
+        most = max([start, *(v for v in fields["d"] if isinstance(v, int))]) + apart * len(rows | widths)
+        return {n: most // 2 if n in doubled else most for n in family.names}
+    rows_bound = start + apart * len(rows)
     groups = fields.get("kv", fields.get("heads", (1,)))[0]
     kv = max(3, least) if isinstance(groups, str) else groups
     width_bound = max(kv * (rows_bound + unit) + 2 * unit, start)
@@ -148,12 +172,13 @@ def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
         values = f.get(field, default)
         return values * l if len(values) == 1 else values
 
-    heads, words = each("heads", [1]), family.text.split()
+    heads, words, forms = each("heads", [1]), family.text.split(), quadratic_layers(family)
     total = 0
     for i, (m, n, a, h, g, v) in enumerate(zip(d, d[1:], each("a", []), heads, each("kv", heads), each("dv", [0]), strict=False)):
         total += (h + g) * a * m - g * (a if "rope" in words else a * a)
         total += g * v * m + h * n * v - g * v * v if "dv" in f else g * n * m
         total -= n * n if "skip" not in words and i < l - 1 else 0
+        total -= a * (a - 1) if i + 1 in forms else 0
     return total - (l if words[0] == "lightning" else 0)
 
 

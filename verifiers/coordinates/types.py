@@ -2,8 +2,9 @@
 
 Row k of group g in a layer is tied to coordinate g w + k, w = max(a, dv): the blocks of the groups are disjoint. Coordinates
 come in units: single ones, or pairs with rope (the two coordinates of a plane). Units live in the core (in every stream), or
-only in the input or only in the output, where these are wider than the hidden streams. A fixed *base* S of core units belongs
-to every set. A set T of at most two further units has a *type*: where its units live and, for each layer, what base and units
+only in the input or only in the output, where these are wider than the hidden streams. Lightning scores of a stream of rank
+one are quadratic forms: there row k of Q and K is tied to the k-th unit of the core, and the first of these units are pairs,
+of coordinates 2k and 2k + 1. A fixed *base* S of core units belongs to every set. A set T of at most two further units has a *type*: where its units live and, for each layer, what base and units
 are tied to, which share a group and which share a plane index. Two sets of one type differ by a relabelling only, which is
 why the blocks of a few types decide all sizes (`PROOFS.md` beside this file).
 """
@@ -15,17 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...numerics.network import Layer, Network
+from ..symmetries.attention import symmetric_scores
 
-CORE, INPUT, OUTPUT = "c", "i", "o"  # where a unit lives
+PAIR, CORE, INPUT, OUTPUT = "p", "c", "i", "o"  # where a unit lives: pairs are in the core too
 
 
 @dataclass(frozen=True)
 class Tie:
-    """What one unit is tied to in one layer: a group (relabelled 0, 1, ...), whether its query/key rows exist, how many of
-    its coordinates have value rows, and its plane index (relabelled; without rope a number of its own)."""
+    """What one unit is tied to in one layer: a group (relabelled 0, 1, ...), how many query/key rows (with rope: planes) and
+    value rows, and the plane index (relabelled; without rope the number of the first query/key row)."""
 
     group: int
-    scores: bool
+    scores: int
     values: int
     plane: int
 
@@ -35,7 +37,7 @@ LayerType = tuple[Tie | None, ...]  # one entry a unit, base first; None: tied t
 
 @dataclass(frozen=True)
 class SetType:
-    """The type of a set S u T. `unit`: coordinates in a unit; `base`: units in S; `homes`: where each unit lives; for each
+    """The type of a set S u T. `unit`: coordinates in a unit, pairs apart; `base`: units in S; `homes`: where each unit lives; for each
     layer the ties of its units and, for each coordinate, how many hidden units of the ffn are tied to it."""
 
     unit: int
@@ -44,11 +46,16 @@ class SetType:
     layers: tuple[LayerType, ...]
     hidden: tuple[tuple[int, ...], ...]
 
+    def coordinates(self, homes: str) -> list[tuple[int, int]]:
+        """(unit, place in it) of each coordinate that lives in one of the homes, in order."""
+        sizes = [2 if home == PAIR else self.unit for home in self.homes]
+        return [(u, k) for u, size in enumerate(sizes) if self.homes[u] in homes for k in range(size)]
+
     @property
     def label(self) -> str:
         """The name of the type in the labels of its point."""
         ties = ";".join(
-            ",".join("-" if t is None else f"{t.group}{int(t.scores)}{t.values}{t.plane}" for t in layer)
+            ",".join("-" if t is None else f"{t.group}{t.scores}{t.values}{t.plane}" for t in layer)
             for layer in self.layers
         )
         hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
@@ -76,8 +83,45 @@ def core_width(network: Network) -> int:
     return network.d[1] if network.l > 1 else min(network.d)
 
 
+def quadratic(network: Network, layer: Layer) -> bool:
+    """Whether only the quadratic form of K^T Q acts in this layer: lightning attention that reads a stream of rank one."""
+    return network.kind == "lightning" and layer.heads == 1 and symmetric_scores(network, layer)
+
+
+@dataclass(frozen=True)
+class Units:
+    """How the coordinates of the streams come in units: first `pairs` pairs, then units of `size` coordinates."""
+
+    pairs: int
+    size: int
+
+    def count(self, width: int) -> int:
+        """How many units a stream has."""
+        return (width - 2 * self.pairs) // self.size + self.pairs
+
+    def inside(self, number: int) -> range:
+        """The coordinates of a unit."""
+        if number < self.pairs:
+            return range(2 * number, 2 * number + 2)
+        first = 2 * self.pairs + self.size * (number - self.pairs)
+        return range(first, first + self.size)
+
+    def around(self, coordinate: int) -> set[int]:
+        """The number of units below a coordinate, rounded down and up: where units that it tells apart meet."""
+        size, before, past = (2, 0, 0) if coordinate < 2 * self.pairs else (self.size, self.pairs, 2 * self.pairs)
+        return {before + (coordinate - past) // size, before - (past - coordinate) // size}
+
+
+def units(network: Network) -> Units:
+    """The units of a network's streams: as many pairs as a quadratic form of more than one row has rows, if the core has them."""
+    rows = max((y.a for y in network.layers if quadratic(network, y)), default=1)
+    return Units(min(rows, core_width(network) // 2) if rows > 1 else 0, unit_size(network))
+
+
 def block_width(network: Network, layer: Layer) -> int:
-    """w: the coordinates reserved for one group."""
+    """w: the coordinates reserved for one group (all where the scores are a quadratic form: there is one group then)."""
+    if quadratic(network, layer):
+        return layer.m
     unit = unit_size(network)
     width = max(layer.a, layer.dv or 0)
     return -(-width // unit) * unit
@@ -85,17 +129,17 @@ def block_width(network: Network, layer: Layer) -> int:
 
 def set_types(network: Network, base: int) -> list[SetType]:
     """The types of all sets S u T, T of at most two units outside the base of `base` core units, each once."""
-    unit = unit_size(network)
-    start = tuple(_run(network, CORE, s, s + 1, unit) for s in range(base))
-    runs = list(_runs(network, unit, base))
+    made = units(network)
+    start = tuple(_run(network, made, PAIR if s < made.pairs else CORE, s, s + 1) for s in range(base))
+    runs = list(_runs(network, made, base))
     found: dict[SetType, None] = {}
 
-    def note(units: tuple[_Run, ...], shared: frozenset[int] = frozenset()) -> None:
-        homes = CORE * base + "".join(u.home for u in units)
-        every = (*start, *units)
+    def note(outside: tuple[_Run, ...], shared: frozenset[int] = frozenset()) -> None:
+        every = (*start, *outside)
+        homes = "".join(u.home for u in every)
         layers = tuple(_relabel(tuple(u.ties[i] for u in every), i in shared) for i in range(network.l))
         hidden = tuple(tuple(n for u in every for n in u.hidden[i]) for i in range(network.l))
-        found.setdefault(SetType(unit, base, homes, layers, hidden))
+        found.setdefault(SetType(made.size, base, homes, layers, hidden))
 
     if base:
         note(())
@@ -108,30 +152,34 @@ def set_types(network: Network, base: int) -> list[SetType]:
     return list(found)
 
 
-def _runs(network: Network, unit: int, base: int) -> Iterator[_Run]:
-    core = core_width(network) // unit
-    homes = ((CORE, base, core), (INPUT, core, network.d[0] // unit), (OUTPUT, core, network.d[-1] // unit))
-    edges = {base, core}
+def _runs(network: Network, made: Units, base: int) -> Iterator[_Run]:
+    core = made.count(core_width(network))
+    homes = (
+        (PAIR, min(base, made.pairs), made.pairs), (CORE, max(base, made.pairs), core),
+        (INPUT, core, made.count(network.d[0])), (OUTPUT, core, made.count(network.d[-1])),
+    )  # fmt: skip
+    edges: set[int] = set()
     for y in network.layers:
         w = block_width(network, y)
-        for g in range(y.kv):
-            for end in (0, y.a, y.dv or 0, w):
-                at = g * w + end
-                edges |= {at // unit, -(-at // unit)}
+        edges |= {u for g in range(y.kv) for end in (0, y.a, y.dv or 0, w) for u in made.around(g * w + end)}
+        edges |= {y.a} if quadratic(network, y) else set()
         if y.ffn:
-            more = y.ffn.hidden % y.n  # coordinates below have one hidden unit more
-            edges |= {more // unit, -(-more // unit)}
+            edges |= made.around(y.ffn.hidden % y.n)  # coordinates below have one hidden unit more
     for home, first, last in homes:
         inside = sorted({first, last} | {e for e in edges if first < e < last})
         for start, stop in itertools.pairwise(inside):
             if start < stop:
-                yield _run(network, home, start, stop, unit)
+                yield _run(network, made, home, start, stop)
 
 
-def _run(network: Network, home: str, start: int, stop: int, unit: int) -> _Run:
-    coordinates = range(start * unit, (start + 1) * unit)
+def _run(network: Network, made: Units, home: str, start: int, stop: int) -> _Run:
+    coordinates = made.inside(start)
     hidden = tuple(tuple(hidden_units(y, c) for c in coordinates) if y.ffn else () for y in network.layers)
-    return _Run(home, start, stop, _ties(network, home, start, unit), hidden)
+    ties = tuple(
+        _tie(network, y, start, coordinates) if home in (PAIR, CORE) or (home == INPUT and y.index == 1) else None
+        for y in network.layers
+    )
+    return _Run(home, start, stop, ties, hidden)
 
 
 def hidden_units(layer: Layer, coordinate: int) -> int:
@@ -139,19 +187,16 @@ def hidden_units(layer: Layer, coordinate: int) -> int:
     return (layer.ffn.hidden - 1 - coordinate) // layer.n + 1 if layer.ffn and coordinate < layer.ffn.hidden else 0
 
 
-def _ties(network: Network, home: str, number: int, unit: int) -> LayerType:
-    return tuple(
-        _tie(network, y, number, unit) if home == CORE or (home == INPUT and y.index == 1) else None
-        for y in network.layers
-    )
-
-
-def _tie(network: Network, layer: Layer, number: int, unit: int) -> Tie | None:
-    group, row = divmod(number * unit, block_width(network, layer))
+def _tie(network: Network, layer: Layer, number: int, coordinates: range) -> Tie | None:
+    group, row = divmod(coordinates[0], block_width(network, layer))
     if group >= layer.kv:
         return None
-    values = min(max((layer.dv or 0) - row, 0), unit)
-    return Tie(group, row < layer.a, values, 0) if row < layer.a or values else None
+    scores, values = (min(max(rows - row, 0), len(coordinates)) for rows in (layer.a, layer.dv or 0))
+    if quadratic(network, layer):
+        scores = int(number < layer.a)
+    elif network.rotates:
+        scores = min(scores, 1)
+    return Tie(group, scores, values, 0) if scores or values else None
 
 
 def _shared_planes(network: Network, one: _Run, two: _Run) -> Iterator[frozenset[int]]:
