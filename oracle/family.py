@@ -44,20 +44,21 @@ def family(asked: str | Family, *, seed: int = 0) -> FamilyAnswer:
     if not isinstance(found, Family):
         raise NetworkError(f"{asked!r} has no named sizes: ask for its dimension, or name a size, as in d=n")
     from ..verifiers.coordinates.certify import NotCovered
-    from ..verifiers.coordinates.families import family_certificate
+    from ..verifiers.coordinates.families import family_certificate, quadratic_layers
 
     try:
         certificate = family_certificate(found, seed)
     except NotCovered as reason:
         return FamilyAnswer(found.text, None, None, (), str(reason), None, time.monotonic() - started)
     claim = certificate["claim"]
-    conditions = _conditions(found, claim["least"], certificate["lower"]["base"])
+    conditions = _conditions(found, claim["least"], certificate["lower"]["base"], quadratic_layers(found))
     seconds = time.monotonic() - started
     return FamilyAnswer(found.text, claim["dimension"], "proven", conditions, "", certificate, seconds)
 
 
-def _conditions(found: Family, least: int, base: int) -> tuple[str, ...]:
-    """The conditions of a coordinate certificate in the family's own names, those that always hold left out."""
+def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> tuple[str, ...]:
+    """The conditions of a coordinate certificate in the family's own names, those that always hold left out; `forms`: the
+    layers whose scores are quadratic forms."""
     f = found.fields
     unit = 2 if "rope" in found.text.split() else 1
     d = [str(v) for v in (f["d"] * (int(f["l"][0]) + 1) if len(f["d"]) == 1 else f["d"])]
@@ -67,15 +68,30 @@ def _conditions(found: Family, least: int, base: int) -> tuple[str, ...]:
     said += [f"{v} = {core}" for v in d[1:-1] if v != core]
     said += [f"{core} <= {v}" for v in (d[0], d[-1]) if v != core and len(d) > 2]
     said.append(f"{core} >= {max(2, base) * unit}")
+    said += [_half(x, core, m == core) for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if i in forms and x != "1"]
     if unit == 2:
         said += [f"{v} even" for v in dict.fromkeys([*a, *d])]
     if "dv" in f:
         dv, groups = str(f["dv"][0]), str(f.get("kv", f.get("heads", (1,)))[0])
-        row = a[0] if a[0] == dv else f"max({a[0]}, {dv})"
+        largest = {*filter(str.isdigit, (a[0], dv))}
+        rows = dict.fromkeys([*(x for x in (a[0], dv) if not x.isdigit()), *sorted(largest, key=int)[-1:]])
+        row = next(iter(rows)) if len(rows) == 1 else f"max({', '.join(rows)})"
         said.append(f"{groups}*{row} <= {d[0]}" if groups != "1" else f"{row} <= {d[0]}")
+        said += [f"{a[0]} <= {dv}"] if groups != "1" and a[0] != dv else []
     else:
-        said += [f"{x} <= {m}" for x, m in zip(a, d, strict=False) if x != m]
+        said += [f"{x} <= {m}" for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if x != m and i not in forms]
     return _reduced(said)
+
+
+def _half(rows: str, core: str, all_of_it: bool) -> str:
+    """Two coordinates for each row of a quadratic form; the last row may have one, where the form lives on the core alone.
+
+    >>> _half("2", "q", True), _half("k", "n", True), _half("k", "q", False)
+    ('q >= 3', '2*k <= n + 1', '2*k <= q')
+    """
+    if rows.isdigit():
+        return f"{core} >= {2 * int(rows) - all_of_it}"
+    return f"2*{rows} <= {core}" + " + 1" * all_of_it
 
 
 def _reduced(conditions: list[str]) -> tuple[str, ...]:
@@ -95,6 +111,8 @@ def _reduced(conditions: list[str]) -> tuple[str, ...]:
         if left.isdigit() and right.isdigit():
             if _always(condition):
                 continue
+        elif right == "1" and " >= " in condition:
+            continue
         elif right.isdigit() and " >= " in condition:
             least[left] = max(int(right), least.get(left, 0))
             condition = f"{left} >= "

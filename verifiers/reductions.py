@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..numerics.network import Layer, Network
+from .symmetries.attention import symmetric_scores
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
             yield Reduction("one-key", y.index, 1)
         return
     if not network.rotates:
-        size = score_width(network, y)
+        size = (y.m + 1) // 2 if quadratic(network, y) else score_width(network, y)
         if y.a > size:
             yield Reduction("head-width", y.index, size)
     if network.kind == "lightning" and y.per_group > 1:
@@ -82,6 +83,12 @@ def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
             size = min(y.n * y.dv, y.a * (y.m + ("q" in network.bias)))
         if y.per_group > size:
             yield Reduction("group-heads", y.index, size * y.kv)
+
+
+def quadratic(network: Network, y: Layer) -> bool:
+    """Whether the layer acts by the quadratic form x^T K^T Q x alone: lightning attention on one token or a stream of rank one."""
+    plain = network.kind == "lightning" and y.heads == 1 and not set(network.bias) & {"q", "k"}
+    return plain and symmetric_scores(network, y)
 
 
 def score_width(network: Network, y: Layer) -> int:

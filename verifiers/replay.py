@@ -1123,7 +1123,8 @@ def reduced(net: Network, step: Any) -> Network:
             require(layer.a > size == layer.m - 1, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
             return checked(with_layer(net, i, a=size))
         constant = net.kind == "lightning" and "k" in bias and ("q" in bias or layer.heads > layer.kv)
-        require(layer.a > size == layer.m + constant, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
+        bound = (layer.m + 1) // 2 if i in quadratic(net) else layer.m + constant  # such forms have m squares at most
+        require(layer.a > size == bound, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
         layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
         return checked(net._replace(layers=layers))
     require(rule in ("feeder-width", "consumer-width"), "reduction", "unknown reduction")
@@ -2267,9 +2268,9 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
 def quadratic(net: Network) -> frozenset[int]:
     """Return the layers, numbered from 1, in which only the quadratic form of K^T Q acts: those that read one token, or a
     stream of rank one."""
-    one_head = net.kind == "lightning" and all(y.heads == 1 for y in net.layers)
-    plain = one_head and not (net.rope or net.bias)
-    return frozenset(i for i in range(1, len(net.layers) + 1) if plain and (net.t == 1 or rank_one(net, i)))
+    if net.kind != "lightning" or net.rope or net.bias & set("qk"):
+        return frozenset()
+    return frozenset(i for i, y in enumerate(net.layers, 1) if y.heads == 1 and (net.t == 1 or rank_one(net, i)))
 
 
 def chart_size(net: Network, forms: frozenset[int]) -> int:
@@ -2447,7 +2448,7 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
 
 def chart_applies(net: Network, unit: int) -> Units:
     """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the units."""
-    one_token = net.kind == "lightning" and net.t == 1
+    one_token = net.kind == "lightning" and net.t == 1 and not net.rope
     plain = net.kind != "mlp" and not (net.bias or net.norm == "layer" or (net.alone and not one_token))
     require(plain, "coordinates", "attention without bias and LayerNorm, of several tokens (lightning: or one) only")
     softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
@@ -2567,7 +2568,7 @@ def relabelled(net: Network, start: list[Place], outside: list[Place], units: Un
 
 def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, source: Source) -> None:
     """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
-    unit, forms = made.size, made.forms
+    unit = made.size
     core, entering, leaving = (len(kind.coordinates(homes, unit)) for homes in ("pc", "i", "o"))
     if not core and (len(net.layers) > 1 or not entering or not leaving):
         # no path from input to output: nothing is seen here, so no free entry may have its support here

@@ -14,8 +14,8 @@ __all__ = [
 ]  # fmt: skip
 
 _ALL = (
-    lightning.SINGLE, lightning.SINGLE_ONE_TOKEN, lightning.DEEP, softmax.SINGLE, softmax.ONE_TOKEN, softmax.DEEP,
-    widths.LIGHTNING, widths.SOFTMAX, stacks.SOFTMAX, stacks.LIGHTNING, polynomial.ALEXANDER_HIRSCHOWITZ,
+    lightning.SINGLE, lightning.SINGLE_ONE_TOKEN, lightning.DEEP, lightning.DEEP_RANK_ONE, softmax.SINGLE, softmax.ONE_TOKEN,
+    softmax.DEEP, widths.LIGHTNING, widths.SOFTMAX, stacks.SOFTMAX, stacks.LIGHTNING, polynomial.ALEXANDER_HIRSCHOWITZ,
 )  # fmt: skip
 
 

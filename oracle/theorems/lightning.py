@@ -64,6 +64,17 @@ def bottleneck(n: Network) -> int:
     return first + delta * (d0 + dl) - delta**2 + rest
 
 
+def behind_rank_one(n: Network) -> int:
+    """The deep formula, where layers after the first with a_i = 1 act by quadratic forms of rank r_i = min(2 a_i, delta)."""
+    a = [min(ai, m) for ai, m in zip(n.a, n.d, strict=False)]
+    first = a.index(1) + 1 if 1 in a else n.l
+    delta = n.d[1]
+    lost = sum(
+        matrices_of_rank(ai, delta, delta) - symmetric_of_rank(min(2 * ai, delta), delta) for ai in a[first:]
+    )
+    return bottleneck(n) - lost - n.l
+
+
 def equal_hidden(n: Network) -> bool:
     """d_1 = ... = d_(l-1)."""
     return len(set(n.d[1:-1])) <= 1
@@ -156,5 +167,37 @@ DEEP = Theorem(
     ),
     value=lambda n: bottleneck(n) - n.l,
     citation=f"{PAPER} (its dimension formula for deep networks); hypotheses sharpened by counterexamples found here",
+    status=PROVED,
+)  # fmt: skip
+
+DEEP_RANK_ONE = Theorem(
+    id="lightning-deep-rank-one",
+    statement="Deep lightning attention in which a layer with a_j = 1 makes the stream one vector times scalars: later layers act by quadratic forms.",
+    formula="2 a_1 d_0 - a_1^2 + delta (d_0 + d_l) - delta^2 - l + sum_(1<i<=j) (2 a_i delta - a_i^2) + sum_(i>j) (r_i delta - r_i (r_i - 1)/2), "
+    "j the first layer with a_j = 1, r_i = min(2 a_i, delta), a_i <- min(a_i, d_(i-1))",
+    hypotheses=(
+        hypothesis("lightning", "lightning attention", lightning, "softmax d=2,2,2 a=1,2 t=2", 11),
+        hypothesis("equal-hidden", "hidden widths equal", equal_hidden, "lightning d=5,4,2,5 a=1,2,2 t=3", 37),
+        hypothesis(
+            "delta<=d_0", "delta <= d_0", lambda n: max(n.d[1:-1], default=0) <= n.d[0], "lightning d=2,3,3 a=1,2 t=3", 10
+        ),
+        hypothesis(
+            "delta<=d_l", "delta <= d_l", lambda n: max(n.d[1:-1], default=0) <= n.d[-1], "lightning d=7,6,1 a=1,2 t=2", 40
+        ),
+        hypothesis(
+            "rank-one-first", "a layer with a_j = 1 before one with a_i >= 2", lambda n: not no_rank_one_before(n),
+            "lightning d=3,3,3 a=2 t=3", 23,
+            harmless="without such a layer it is the formula of lightning-deep",
+        ),
+        hypothesis("tokens-mix", "t >= 2", tokens_mix, "lightning d=3,3,3,3 a=2,1,2 t=1", 23),
+        hypothesis("one-head", "one head a layer", one_head, "lightning d=2,2,2 a=1,2 t=2 heads=2", 20),
+        hypothesis("no-mask", "no causal mask", no_mask, "lightning d=2,2,2 a=1,2 t=3 causal", 9),
+        hypothesis("no-skip", "no skip connections", no_skip, "lightning d=3,3,3 a=1,2 t=2 skip", 29),
+        hypothesis("no-bias", "no biases", no_bias, "lightning d=2,2,2 a=1,2 t=2 bias=q", 11),
+        hypothesis("no-ffn", "no feed-forward blocks", no_ffn, "lightning d=2,2,2 a=1,2 t=2 ffn=2:2", 12),
+        hypothesis("full-value", "no dv", full_value, "lightning d=3,3,3 a=1,2 t=3 dv=1", 9),
+    ),
+    value=behind_rank_one,
+    citation="oracle/theorems/PROOFS.md section 5, from the source paper's dimension formula for the layers up to j",
     status=PROVED,
 )  # fmt: skip

@@ -79,6 +79,7 @@ SMALL: dict[str, Callable[[random.Random], str]] = {
     "lightning-single": lambda g: single_layer(g, "lightning", g.randint(2, 4)),
     "lightning-one-token": lambda g: single_layer(g, "lightning", 1),
     "lightning-deep": lambda g: bottleneck(g, "lightning"),
+    "lightning-deep-rank-one": lambda g: bottleneck(g, "lightning"),
     "lightning-widths": lambda g: any_widths(g, "lightning"),
     "softmax-single": softmax_single,
     "softmax-one-token": softmax_one_token,
@@ -141,6 +142,10 @@ TWINS: dict[str, dict[str, Callable[[Network, int], int]]] = {
     "lightning-single": {"no scaling": lambda n, v: v + 1, "a not cut to d": a_not_cut},
     "lightning-one-token": {"all of A acts": all_of_a_acts},
     "lightning-deep": {"one scaling": lambda n, v: v + n.l - 1, "hidden basis kept": lambda n, v: v + n.d[1] ** 2},
+    "lightning-deep-rank-one": {
+        "no scalings": lambda n, v: v + n.l,
+        "all of A acts": lambda n, v: THEOREMS["lightning-deep"].value(n),
+    },
     "lightning-widths": {"no scalings": lambda n, v: v + n.l},
     "softmax-single": {"a scaling": lambda n, v: v - 1, "a not cut to d": a_not_cut},
     "softmax-one-token": {"full rank": lambda n, v: n.d[0] * n.d[-1]},

@@ -14,8 +14,9 @@ from ...numerics.point import Point
 from ...numerics.program import Program
 from ...numerics.rank import rank
 from ...numerics.rings import Array, NotInvertible, PrimeField
+from ..reductions import quadratic
 from ..sieve import BATCHES, batches
-from .types import CORE, INPUT, OUTPUT, PAIR, SetType, Tie, quadratic
+from .types import CORE, INPUT, OUTPUT, PAIR, SetType, Tie
 
 ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
 TRIES = 64  # with norms: inputs looked at for each that is needed; a root exists for every second radicand

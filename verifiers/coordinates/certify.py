@@ -12,10 +12,10 @@ from ...numerics.network import Ffn, Layer, Network
 from ...numerics.rings import DEFAULT_PRIME, NotInvertible, PrimeField
 from ..exponents import Draws, draws_json, independent_draws
 from ..radicands import radicand_witnesses
-from ..reductions import reduce
+from ..reductions import quadratic, reduce
 from ..tokens import drops_tokens
 from .blocks import block, block_rank
-from .types import INPUT, SetType, block_width, core_width, quadratic, set_types, unit_size, units
+from .types import INPUT, SetType, block_width, core_width, set_types, unit_size, units
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
@@ -65,7 +65,7 @@ def uncovered(network: Network) -> str | None:
         return "ffn is covered with skip only"
     if any(f.power == 1 for f in network.ffn or ()):
         return "an ffn of power 1 has more symmetries"
-    if network.sees_itself_only and (network.kind == "softmax" or network.t > 1):
+    if network.sees_itself_only and (network.kind == "softmax" or network.t > 1 or network.rope):
         return "every token sees itself only"
     if network.norm and 2 * sum(1 + bool(y.ffn) for y in network.layers) > MAX_RADICANDS:
         return "with so many norms the roots of an input exist too seldom mod p"

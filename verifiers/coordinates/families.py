@@ -14,6 +14,7 @@ from ...numerics.network import Network, NetworkError
 from ...numerics.notation import Family
 from ...numerics.rings import DEFAULT_PRIME, PrimeField
 from ..exponents import draws_json
+from ..reductions import quadratic
 from .certify import (
     SPARE_INPUTS,
     NotCovered,
@@ -24,7 +25,7 @@ from .certify import (
     token_choices,
     uncovered,
 )
-from .types import SetType, quadratic, set_types
+from .types import SetType, set_types
 
 MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried

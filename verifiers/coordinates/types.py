@@ -2,11 +2,12 @@
 
 Row k of group g in a layer is tied to coordinate g w + k, w = max(a, dv): the blocks of the groups are disjoint. Coordinates
 come in units: single ones, or pairs with rope (the two coordinates of a plane). Units live in the core (in every stream), or
-only in the input or only in the output, where these are wider than the hidden streams. Lightning scores of a stream of rank
-one are quadratic forms: there row k of Q and K is tied to the k-th unit of the core, and the first of these units are pairs,
-of coordinates 2k and 2k + 1. A fixed *base* S of core units belongs to every set. A set T of at most two further units has a *type*: where its units live and, for each layer, what base and units
-are tied to, which share a group and which share a plane index. Two sets of one type differ by a relabelling only, which is
-why the blocks of a few types decide all sizes (`PROOFS.md` beside this file).
+only in the input or only in the output, where these are wider than the hidden streams. Lightning scores of a stream of
+rank one, or of one token, are quadratic forms: there row k of Q and K is tied to the k-th unit of the core, and the first of
+these units are pairs, of coordinates 2k and 2k + 1. A fixed *base* S of core units belongs to every set. A set T of at most
+two further units has a *type*: where its units live and, for each layer, what base and units are tied to, which share a group
+and which share a plane index. Two sets of one type differ by a relabelling only, which is why the blocks of a few types decide
+all sizes (`PROOFS.md` beside this file).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...numerics.network import Layer, Network
-from ..symmetries.attention import symmetric_scores
+from ..reductions import quadratic
 
 PAIR, CORE, INPUT, OUTPUT = "p", "c", "i", "o"  # where a unit lives: pairs are in the core too
 
@@ -81,11 +82,6 @@ def unit_size(network: Network) -> int:
 def core_width(network: Network) -> int:
     """The coordinates that every stream has: hidden widths are equal to it, d_0 and d_l at least as large."""
     return network.d[1] if network.l > 1 else min(network.d)
-
-
-def quadratic(network: Network, layer: Layer) -> bool:
-    """Whether only the quadratic form of K^T Q acts in this layer: lightning attention that reads a stream of rank one."""
-    return network.kind == "lightning" and layer.heads == 1 and symmetric_scores(network, layer)
 
 
 @dataclass(frozen=True)

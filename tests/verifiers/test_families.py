@@ -1,0 +1,296 @@
+"""Families: what is proven for all sizes at once, that each planted defect is refused, and what a user is told otherwise."""
+
+import itertools
+import json
+import math
+import random
+import time
+
+import pytest
+from neuromanifold.numerics.network import NetworkError
+from neuromanifold.numerics.notation import parse, parse_any
+from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
+from neuromanifold.oracle.theorems.families import CERTIFIED
+from neuromanifold.oracle.theorems.widths import lightning_dimension, softmax_dimension
+from neuromanifold.verifiers import replay as checker
+from neuromanifold.verifiers.certificate import _attempt
+from neuromanifold.verifiers.coordinates import certify, families
+from neuromanifold.verifiers.coordinates.certify import NotCovered, coordinate_certificate
+from neuromanifold.verifiers.coordinates.families import family_certificate
+
+FORMULA = {"lightning": lightning_dimension, "softmax": softmax_dimension}
+
+
+def verdict(certificate):
+    return checker.replay(json.dumps(certificate))
+
+
+def value(polynomial, sizes):
+    """The polynomial of a certificate, evaluated by the checker's own reader."""
+    terms = checker.polynomial(polynomial, tuple(sorted(sizes)))
+    return sum(c * math.prod(sizes[n] ** e for n, e in powers.items()) for c, powers in terms)
+
+
+def covered_members(family, least, count, draw, largest=6):
+    """Random members that meet the conditions, with their sizes."""
+    found = 0
+    while found < count:
+        sizes = {name: draw.randint(least, largest) for name in family.names}
+        try:
+            member = family.at(**sizes)
+        except NetworkError:
+            continue
+        if certify.uncovered(member) is None:
+            found += 1
+            yield member, sizes
+
+
+@pytest.mark.parametrize("listed", CERTIFIED, ids=lambda f: f.spec)
+def test_certified_families(listed):
+    family = parse_any(listed.spec)
+    certificate = family_certificate(family)
+    assert certificate["claim"] == {"dimension": listed.dimension, "least": 1}
+    found = verdict(certificate)
+    assert found.verdict == "valid", found
+    if family.fields.get("l", (1,))[0] > 4:
+        return
+    for member, sizes in covered_members(family, 1, 5, random.Random(listed.spec)):
+        direct = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
+        assert direct.lower == direct.upper == value(listed.dimension, sizes), member
+
+
+def bottleneck(kind, a, t=3):
+    """The deep formula's family for head widths a: hidden widths q, outer ones p and r free."""
+    return f"{kind} d=p,{'q,' * (len(a) - 1)}r a={','.join(map(str, a))} t={t}"
+
+
+def collapses(a):
+    """Whether a layer of head width 1 stands before one of 2 or more."""
+    return any(x == 1 and y > 1 for x, y in itertools.combinations(a, 2))
+
+
+def certified(spec):
+    """The certificate replays, and its polynomial is the formula at random covered members; the certificate."""
+    family = parse_any(spec)
+    certificate = family_certificate(family)
+    assert certificate["claim"]["least"] == 1, spec
+    assert verdict(certificate).verdict == "valid", spec
+    for member, sizes in covered_members(family, 1, 3, random.Random(spec), 12):
+        assert FORMULA[member.kind](member) == value(certificate["claim"]["dimension"], sizes), member
+    return certificate
+
+
+HEADS = [a for l in (1, 2, 3, 4) for a in itertools.product((1, 2, 3), repeat=l)]
+
+
+@pytest.mark.parametrize("kind", ["lightning", "softmax"])
+def test_a_sample_of_the_deep_formula(kind):
+    draw = random.Random(kind)
+    sample = draw.sample([a for a in HEADS if not collapses(a)], 5) + draw.sample([a for a in HEADS if collapses(a)], 5)
+    for a in sample:
+        certified(bottleneck(kind, a))
+    assert len(sample) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["lightning", "softmax"])
+def test_the_deep_formula_for_up_to_four_layers_and_head_widths_up_to_three(kind):
+    counts = {False: 0, True: 0}
+    for a in HEADS:
+        certified(bottleneck(kind, a))
+        counts[collapses(a)] += 1
+    assert counts == {False: 56, True: 64}  # of 3 + 9 + 27 + 81; in lightning attention the 64 have fewer dimensions
+
+
+@pytest.mark.parametrize("kind", ["lightning", "softmax"])
+def test_head_widths_as_large_as_the_streams(kind):
+    for l in (1, 2, 3, 4):
+        certified(f"{kind} d=p,{'q,' * (l - 1)}r a={'q' if l > 1 else 'p'} t=3")
+
+
+OTHERS = [
+    ("lightning d=p,q a=k t=1", "2*k*p + p*q - 2*k^2 + k - 1"),
+    ("lightning d=n l=2 a=2 dv=3 t=1 skip", "20*n - 32"),
+    ("lightning d=p,q,r a=1,2 t=3 causal", "p*q + q*r - q^2 + 2*p + 4*q - 7"),
+]
+
+
+@pytest.mark.parametrize(("spec", "dimension"), OTHERS)
+def test_other_families(spec, dimension):
+    family = parse_any(spec)
+    certificate = family_certificate(family)
+    assert certificate["claim"] == {"dimension": dimension, "least": 1}
+    assert verdict(certificate).verdict == "valid"
+    for member, sizes in covered_members(family, 1, 5, random.Random(spec)):
+        direct = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
+        assert direct.lower == direct.upper == value(dimension, sizes), member
+
+
+GOOD = "lightning d=p,q,q,r a=1,2,2 t=3"
+
+
+def test_planted_certificates_are_refused():
+    good = family_certificate(parse_any(GOOD))
+    wrong = good["claim"]["dimension"].replace("- 16", "- 15")
+    for change, rule in [
+        ({"claim": {**good["claim"], "dimension": wrong}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "p*q + q*r"}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "p*q + x"}}, "claim"),
+        ({"claim": {**good["claim"], "dimension": "__import__('os')"}}, "claim"),
+        ({"claim": {**good["claim"], "least": 0}}, "claim"),
+        ({"spec": "lightning d=p,q,q,r a=2 t=3"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=1,2,2 t=3 causal"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=2,1,2 t=3"}, "claim"),
+        ({"spec": "lightning d=p,q,q,r a=1,2,2 t=1"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=1,2,2 t=n"}, "coordinates"),
+        ({"spec": "lightning d=p,q,q,r a=1,2,2 t=3 ffn=4:2"}, "spec"),
+        ({"lower": {**good["lower"], "base": 0}}, "coordinates"),
+        ({"lower": {**good["lower"], "tokens": 1}}, "coordinates"),
+    ]:
+        found = verdict({**good, **change})
+        assert (found.verdict, found.rule) == ("invalid", rule), (change, found)
+
+
+def test_planted_a_block_that_loses_one_rank(monkeypatch):
+    good, real = family_certificate(parse_any(GOOD)), certify.block_rank
+    homes = set()
+
+    def lossy(small, seed, prefix, *args):
+        home = prefix.removeprefix("coordinates/").partition(":")[0]
+        homes.add(home[1:])
+        return real(small, seed, prefix, *args) - (home[1:] == victim)
+
+    monkeypatch.setattr(certify, "block_rank", lossy)
+    monkeypatch.setattr(certify, "BASES", (0, 1))
+    for victim in ("p", "pp", "pc", "ppc", "ppi", "pco"):
+        with pytest.raises(NotCovered, match="has rank"):
+            family_certificate(parse_any(GOOD))
+        assert victim in homes
+    rank = checker.Packed.rank
+    monkeypatch.setattr(checker.Packed, "rank", lambda self, rows: rank(self, rows) - 1)
+    assert verdict(good).rule == "coordinates"
+
+
+def test_planted_a_missed_type(monkeypatch):
+    """A writer that overlooks the type whose block falls short writes a certificate; the replay finds the type itself."""
+    real = families.set_types
+    family = parse_any("lightning d=n l=2 a=2 t=3")
+    full = family_certificate(family)
+    monkeypatch.setattr(certify, "BASES", (0, 1))
+
+    def short(kind):
+        return certify.short_block(family.at(n=8), kind, 2, 0, PrimeField(DEFAULT_PRIME)) is not None
+
+    monkeypatch.setattr(families, "set_types", lambda member, base: [k for k in real(member, base) if not short(k)])
+    planted = family_certificate(family)
+    assert planted["claim"] == full["claim"] and planted["lower"]["base"] == 1 != full["lower"]["base"]
+    assert verdict(planted).rule == "coordinates"
+
+
+def test_planted_a_failing_side_condition():
+    good = family_certificate(parse_any("softmax d=n l=2 a=2 t=3"))
+    for draws in ("0", "0-1"):
+        assert verdict({**good, "exponents": {"draws": draws}}).rule == "exponents"
+    assert verdict({k: v for k, v in good.items() if k != "exponents"}).rule == "exponents"
+
+
+def test_planted_a_size_below_the_range():
+    family = parse_any("lightning d=n l=2 a=k,2 t=3")
+    good = family_certificate(family)
+    assert good["claim"]["least"] == 2  # at k = 1 the second layer's scores are quadratic forms, and the dimension is smaller
+    direct = _attempt(family.at(n=4, k=1), 0, PrimeField(DEFAULT_PRIME), None, None)
+    assert direct.lower == direct.upper < value(good["claim"]["dimension"], {"n": 4, "k": 1})
+    assert verdict(good).verdict == "valid"
+    assert verdict({**good, "claim": {**good["claim"], "least": 1}}).rule == "coordinates"
+
+
+@pytest.mark.parametrize(
+    ("spec", "outside", "needed"),
+    [
+        ("softmax d=n l=1 a=3 t=3", {"n": 2}, True),  # a > d: the chart is not dominant
+        ("lightning d=p,q,q a=2 t=3", {"p": 2, "q": 3}, True),  # a hidden width above d_0
+        ("lightning d=n l=2 a=1,3 t=3", {"n": 4}, True),  # more rows of a quadratic form than half the width
+        ("lightning d=p,q a=2 t=1", {"p": 5, "q": 3}, False),  # the same, with a smaller core
+        ("softmax d=n l=1 a=3 dv=3 heads=2 t=3 skip", {"n": 5}, False),  # overlapping blocks
+        ("lightning d=n l=1 a=1 t=3", {"n": 1}, False),  # too small a core
+    ],
+)
+def test_planted_members_outside_the_conditions(spec, outside, needed):
+    """The conditions leave these members out, in the writer and in the replay; where `needed`, the polynomial is wrong there."""
+    family = parse_any(spec)
+    polynomial = family_certificate(family)["claim"]["dimension"]
+    member = family.at(**outside)
+    assert certify.uncovered(member)
+    with pytest.raises(checker.ReplayError) as refusal:
+        checker.chart_applies(checker.parse(str(member)), 1)
+    assert refusal.value.rule == "coordinates"
+    direct = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
+    assert direct.lower == direct.upper
+    assert (direct.lower != value(polynomial, outside)) == needed
+
+
+def test_planted_a_support_that_leaks(monkeypatch):
+    """One entry more at the coordinate point, off the blocks: a block of the replay meets a dependence or loses nothing, but
+    the structural zeros, which the proof rests on, are gone."""
+    network = parse("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip")
+    assert leaking_columns(network) == 0
+    assert leaking_columns(network, leak=True) > 0
+
+
+def leaking_columns(network, leak=False):
+    """How many columns of the full network's Jacobian at its coordinate point are not zero on outputs and inputs of a set of
+    two units though their support is not inside it, over all such sets."""
+    whole = checker.parse(str(network))
+    units = checker.chart_applies(whole, 1)
+    places = [("c", k) for k in range(units.core)]
+    every = checker.relabelled(whole, [], places, units)
+    point, flat, supports = checker.Source(DEFAULT_PRIME, 0), [], []
+    for tensor, (blocks, rows, columns) in checker.shapes(whole).items():
+        i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
+        for k, (b, r, c) in enumerate(itertools.product(range(blocks), range(rows), range(columns))):
+            group = b if letter in "KV" else b // (whole.layers[i].heads // whole.layers[i].kv)
+            tied = 2 * group + (c if letter == "O" else r)
+            fixed = letter in "QO" and (r if letter == "O" else c) // 2 == group
+            other = r if letter == "O" else c
+            entry = point.value(tensor, k) if tied == other else 0
+            flat.append(int(tied == other) if fixed else entry)
+            supports.append({tied, other})
+    assert every.homes == "cccccc"
+    if leak:
+        flat[2 * 6 + 5] = 1  # Q of the second head reads the last coordinate with row 0
+    draw, leaks = checker.drawer(point, point), 0
+    for T in itertools.combinations(range(6), 2):
+        x = [[v if c in T else 0 for c, v in enumerate(token)] for token in point.tokens(whole, 0)]
+        tape = checker.Tape(checker.Packed(DEFAULT_PRIME), flat, [True] * len(flat))
+        stream = [[(v, 0) for v in token] for token in x]
+        made = checker.forward(whole, tape, checker.tensors(whole, tape.variables), stream, draw, 0)
+        tape.derive([token[c] for token in made for c in T])
+        leaks += sum(bool(column) and not support <= set(T) for column, support in zip(tape.columns(), supports, strict=True))
+    return leaks
+
+
+def test_certificates_do_not_grow_with_sizes():
+    small = json.dumps(coordinate_certificate(parse("softmax d=24 l=12 a=2 dv=2 heads=12 t=8 skip causal")))
+    large = json.dumps(coordinate_certificate(parse("softmax d=7680 l=12 a=64 dv=64 heads=120 t=1024 skip causal")))
+    assert len(large) - len(small) < 60  # the digits of the sizes and of the dimension
+    for spec in (GOOD, "softmax d=n l=12 heads=h a=k dv=k t=4 skip causal", "softmax d=n l=12 heads=h a=k dv=k t=400 skip causal"):
+        assert len(json.dumps(family_certificate(parse_any(spec)))) < 500
+
+
+def test_a_family_without_a_proof_says_why():
+    for spec, reason in [
+        ("softmax d=n l=2 a=2 t=3 bias=q", "bias"),
+        ("softmax d=n l=k a=2 t=3", "named sizes are covered in"),
+        ("softmax d=n l=2 a=2 t=m", "named sizes are covered in"),
+        ("lightning d=n l=2 a=2 dv=2 heads=2 t=3 skip", "no member"),
+        ("lightning d=p,q,r a=1,q t=3", "quadratic forms"),
+        ("lightning d=n l=2 a=2 t=1 rope", "no member"),
+    ]:
+        with pytest.raises(NotCovered, match=reason):
+            family_certificate(parse_any(spec))
+
+
+def test_a_family_is_fast():
+    started = time.monotonic()
+    family_certificate(parse_any(GOOD))
+    assert time.monotonic() - started < 30
