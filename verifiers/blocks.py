@@ -25,6 +25,7 @@ from ..numerics.program import Program
 from ..numerics.rank import kernel
 from ..numerics.rings import Array, PrimeField
 from .defects import forms_dimension
+from .stream_widths import columns, distances, features, outputs
 from .symmetries import spanning
 
 MAX_DIMENSION = 1_000  # of a linear space of functions worth looking at
@@ -124,13 +125,6 @@ def spanned(network: Network, y: Layer) -> tuple[int, bool] | None:
     columns, constants = spanning(network, shapes, y.index, "attention")
     count = sum(m.shape[1] for m in columns)
     return (count, bool(constants)) if count < y.n else None
-
-
-def outputs(network: Network, y: Layer) -> int:
-    """How many rows of the attention's output count: those that its ffn reads where nothing else does."""
-    if y.ffn is None or network.skip or network.norm:
-        return y.n
-    return min(y.n, y.ffn.hidden * (1 + (y.ffn.activation == "swiglu")))
 
 
 def _read(p: Program, y: Layer, x: int) -> int:
@@ -244,8 +238,7 @@ def _score_dimension(network: Network, y: Layer) -> int | None:
     same = comb(m + 1, 2) + (m if q or k else 0) + (q and k)
     if network.kind == "softmax" and k:  # its linear part and constant are no others than at a distance
         same = comb(m + 1, 2)
-    distances = np.flatnonzero([np.trace(_sees(network), s).any() for s in range(1 - network.t, network.t)])
-    apart = (len(distances) - 1) * (m + k) * (m + q)
+    apart = (distances(network) - 1) * (m + k) * (m + q)
     return int(y.heads * min(same + apart, y.a * (m + k) * (m + q)))  # a/2 frequencies, a cosine and a sine each
 
 
@@ -271,28 +264,11 @@ def _ffn(network: Network, y: Layer) -> int | None:
 
 
 def attention_dimension(network: Network, y: Layer) -> int | None:
-    """The dimension of a linear space of functions that contains one attention layer's."""
-    m, n, constant = y.m, outputs(network, y), "o" in network.bias
+    """The dimension of a variety of functions that contains one attention layer's: matrices of bounded rank times features."""
+    n, constant = outputs(network, y), "o" in network.bias
     if network.kind == "softmax":
-        return n * (m + bool(set(network.bias) & {"v", "o"})) if network.sees_itself_only else None
-    lines = len(set(network.bias) & {"q", "k", "v"})
-    if network.sees_itself_only:  # products of three linear forms, `lines` of them with a constant
-        terms = sum(comb(m + 2 - k, 3 - k) for k in range(lines + 1)) if lines < 3 else comb(m + 3, 3)
-        return n * (terms + (constant and lines < 3))
-    if network.rotates:
-        return _rotating_dimension(network, y)
-    sides = len(set(network.bias) & {"k", "v"})
-    keys = comb(m + 1, 2) + m * (sides > 0) + (sides == 2)
-    same = lines == 3 and not network.causal  # the constant term of the sum over all keys is a constant already
-    return n * (keys * (m + ("q" in network.bias)) + (constant and not same))
-
-
-def _rotating_dimension(network: Network, y: Layer) -> int | None:
-    """As without rotations, for each distance; at distance 0 key and query are the same token. The values span the outputs."""
-    if set(network.bias) & set("qkvo"):
-        return None
-    m, n = y.m, outputs(network, y)
-    distances = np.flatnonzero([np.trace(_sees(network), s).any() for s in range(1 - network.t, network.t)])
-    inner = min(comb(m + 2, 3) + (len(distances) - 1) * comb(m + 1, 2) * m, y.a * comb(m + 1, 2) * m)
-    spanned = min(n, y.kv * m if y.dv is None else y.heads * y.dv)
-    return int(spanned * (n + inner - spanned))
+        return n * (y.m + bool(set(network.bias) & {"v", "o"})) if network.sees_itself_only else None
+    count, one = features(network, y)
+    rank = min(n, count, columns(network, y))
+    within = one and rank == min(n, count)  # all matrices: the constant bo is one of their columns
+    return rank * (n + count - rank) + n * (constant and not within)

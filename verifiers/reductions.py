@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..numerics.network import Layer, Network
+from .stream_widths import hidden_units, hidden_width, outputs, single_heads
 from .symmetries.attention import symmetric_scores
 
 
@@ -38,6 +39,14 @@ class Reduction:
             return replace(network, kv=_set(network.kv, i, self.size))
         if self.rule == "group-heads":
             return replace(network, heads=_set(network.heads, i, self.size))
+        if self.rule == "single-heads":
+            groups = self.size if y.dv is None else 1
+            few = replace(network, heads=_set(network.heads, i, self.size), kv=_set(network.kv, i, groups))
+            return few if y.dv is None else replace(few, dv=_set(network.dv or (), i, 1))
+        if self.rule == "hidden-units":
+            blocks = network.ffn or ()
+            few_units = replace(blocks[i - 1], hidden=self.size)
+            return replace(network, ffn=(*blocks[: i - 1], few_units, *blocks[i:]))
         if self.rule == "one-key":
             one = replace(network, a=_set(network.a, i, self.size), heads=_set(network.heads, i, 1), kv=_set(network.kv, i, 1))
             return one if y.dv is None else replace(one, dv=_set(network.dv or (), i, y.kv * y.dv))
@@ -77,10 +86,13 @@ def _heads(network: Network, y: Layer) -> Iterator[Reduction]:
         size = (y.m + 1) // 2 if quadratic(network, y) else score_width(network, y)
         if y.a > size:
             yield Reduction("head-width", y.index, size)
+    few = single_heads(network, y)
+    if few is not None and (y.heads, y.kv, y.dv or 1) != (few, few if y.dv is None else 1, 1):
+        yield Reduction("single-heads", y.index, few)
     if network.kind == "lightning" and y.per_group > 1:
         size = 1
         if y.dv is not None:
-            size = min(y.n * y.dv, y.a * (y.m + ("q" in network.bias)))
+            size = min(outputs(network, y) * y.dv, y.a * (y.m + ("q" in network.bias)))
         if y.per_group > size:
             yield Reduction("group-heads", y.index, size * y.kv)
 
@@ -102,26 +114,20 @@ def score_width(network: Network, y: Layer) -> int:
 def _values(network: Network, y: Layer) -> Iterator[Reduction]:
     if y.dv is not None:
         constant = "v" in network.bias and not (network.kind == "softmax" and "o" in network.bias)
-        size = min(y.m + constant, y.per_group * y.n)
+        size = min(y.m + constant, y.per_group * outputs(network, y))
         if y.dv > size:
             yield Reduction("value-width", y.index, size)
 
 
 def _widths(network: Network, y: Layer) -> Iterator[Reduction]:
-    if y.index == network.l or network.skip or network.norm or network.ffn:
+    units = hidden_units(network, y)
+    if units is not None and y.ffn and y.ffn.hidden > units:
+        yield Reduction("hidden-units", y.index, units)
+    if y.index == network.l or network.skip or network.norm:
         return
-    if network.kind == "softmax":
-        constants = int("o" in network.bias or ("v" in network.bias and y.dv is None))
-    else:
-        constants = y.kv * ("v" in network.bias and y.dv is None) + ("o" in network.bias)
-    feeds = (y.kv * y.m if y.dv is None else y.heads * y.dv) + constants
-    if y.n > feeds:
-        yield Reduction("feeder-width", y.index, feeds)
-    z = network.layers[y.index]
-    scores = 0 if network.kind == "softmax" and network.sees_itself_only else (z.heads + z.kv) * z.a
-    reads = scores + z.kv * z.value_rows
-    if y.n > reads:
-        yield Reduction("consumer-width", y.index, reads)
+    width = hidden_width(network, y)
+    if y.n > width:
+        yield Reduction("hidden-width", y.index, width)
 
 
 def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple[int, ...]]:

@@ -1058,22 +1058,91 @@ def group_heads(net: Network, i: int, size: int, what: str) -> Network:
     require(net.kind == "lightning", "reduction", f"{what}: lightning only")
     layer = net.layers[i - 1]
     require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
-    rank = min(layer.n * layer.dv, layer.a * (layer.m + ("q" in net.bias))) if layer.dv else 1
+    rank = min(counted_rows(net, layer) * layer.dv, layer.a * (layer.m + ("q" in net.bias))) if layer.dv else 1
     require(layer.heads > size == rank * layer.kv, "reduction", f"{what}: {layer.heads} to {size}, rank {rank}")
     return with_layer(net, i, heads=size)
 
 
+def single_heads(net: Network, i: int, size: int, what: str) -> Network:
+    """Lightning that reads one coordinate: each head adds a vector times any row of features, all heads any matrix of that rank."""
+    layer = net.layers[i - 1]
+    require(net.kind == "lightning" and layer.m == 1, "reduction", f"{what}: lightning that reads width 1")
+    require(not net.bias & {"k", "v"}, "reduction", f"{what}: bias k or v")
+    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
+    rank = min(layer.heads if layer.dv else layer.kv, counted_rows(net, layer), feature_count(net, layer)[0])
+    require(size == rank, "reduction", f"{what}: {size}, the rank is {rank}")
+    smaller = with_layer(net, i, heads=size, kv=1 if layer.dv else size, dv=min(layer.dv, 1))
+    require(parameters(smaller) < parameters(net), "reduction", f"{what}: there are no more heads")
+    return smaller
+
+
 def value_width(net: Network, i: int, size: int, what: str) -> Network:
-    """The products O_h (V, bv) of a group have rank at most min(m (+1 with bias v), heads of the group times n).
+    """The products O_h (V, bv) of a group have rank at most min(m (+1 with bias v), heads of the group times rows of O that count).
 
     In softmax with bias o the constants O_h bv are part of bo.
     """
     layer = net.layers[i - 1]
     require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
     constant = "v" in net.bias and not (net.kind == "softmax" and "o" in net.bias)
-    rank = min(layer.m + constant, layer.heads // layer.kv * layer.n)
+    rank = min(layer.m + constant, layer.heads // layer.kv * counted_rows(net, layer))
     require(layer.dv > size == rank, "reduction", f"{what}: {layer.dv} to {size}, rank {rank}")
     return with_layer(net, i, dv=size)
+
+
+def hidden_units(net: Network, i: int, size: int, what: str) -> Network:
+    """Powers of linear forms span all forms: so many units make every polynomial that any number of units makes."""
+    layer, letters = net.layers[i - 1], net.bias
+    require(bool(layer.h) and layer.act not in ACTIVATIONS, "reduction", f"{what}: no ffn with a power")
+    r, variables, affine = int(layer.act), layer.n, "u" in letters
+    moving, constant = attention_span(net, i)
+    if net.plain and moving < layer.n:  # what is read is moved by `moving` coordinates
+        variables, affine = moving, affine or constant
+    enough = forms(variables + affine, r) - (affine and "d" in letters)  # constants come from bd
+    require(layer.h > size == enough, "reduction", f"{what}: {layer.h} to {size}, the rule gives {enough}")
+    return with_layer(net, i, h=size)
+
+
+def hidden_width(net: Network, i: int, size: int, what: str) -> Network:
+    """A stream that moves in few directions is known from as many coordinates; one that few rows read, from what they read."""
+    require(net.kind == "mlp" or net.plain, "reduction", f"{what}: skip or norm")
+    require(i < len(net.layers), "reduction", f"{what}: not a hidden width")
+    layer, bound = net.layers[i - 1], 1
+    if net.kind == "mlp":
+        require(net.power == 1, "reduction", f"{what}: not for polynomial networks")
+        bound = layer.m
+    for j, place in ((i, "attention"), (i + 1, "input")) if net.kind != "mlp" else ():
+        if place == "attention" and not layer.h:
+            continue
+        moving, constant = (layer.h, "d" in net.bias) if layer.h and place == "input" else attention_span(net, i)
+        found = [reader for reader in readers(net, j, place) if not (net.kind == "softmax" and net.alone and reader[0] in "QK")]
+        constant = constant and not all(takes_constant(net, reader) for reader in found)
+        bound = max(bound, min(moving + constant, sum(shapes(net)[f"{j}.{W}"][1] for W, _, _ in found)))
+    require(layer.n > size == bound, "reduction", f"{what}: {layer.n} to {size}, the rule gives {bound}")
+    return with_width(net, i, size)
+
+
+def takes_constant(net: Network, reader: tuple[str, str, int]) -> bool:
+    """Say whether a constant of the stream that this matrix reads is taken up by a bias, or does nothing (softmax keys)."""
+    W, bias, _ = reader
+    if bias[1] in net.bias:
+        return True
+    return net.kind == "softmax" and ((W == "V" and "o" in net.bias) or (W == "K" and not net.rope))
+
+
+def attention_span(net: Network, i: int) -> tuple[int, bool]:
+    """Return how many directions the attention's output moves in, at most, and whether a constant vector comes on top."""
+    layer, letters = net.layers[i - 1], net.bias
+    constant = "o" in letters
+    if net.kind == "softmax":  # weights sum to one: value biases are constants
+        return layer.heads * layer.dv or layer.kv * layer.m, constant or ("v" in letters and not layer.dv)
+    count, one = feature_count(net, layer)
+    spanned = value_columns(net, layer)
+    return (count, constant and not one) if count < spanned else (spanned, constant)
+
+
+def value_columns(net: Network, layer: Layer) -> int:
+    """Return how many columns span a lightning layer's outputs, bo apart."""
+    return layer.heads * layer.dv or layer.kv * (layer.m + ("v" in net.bias))
 
 
 def wider_groups(net: Network, i: int, size: int, what: str) -> Network:
@@ -1100,6 +1169,8 @@ HEAD_RULES: dict[str, Callable[[Network, int, int, str], Network]] = {
     "one-token": one_token,
     "one-key": one_key,
     "group-heads": group_heads,
+    "single-heads": single_heads,
+    "hidden-units": hidden_units,
     "value-width": value_width,
     "wider-groups": wider_groups,
     "wider-heads": wider_heads,
@@ -1127,24 +1198,8 @@ def reduced(net: Network, step: Any) -> Network:
         require(layer.a > size == bound, "reduction", f"{what}: {layer.a} to {size}, width {layer.m}")
         layers = (*net.layers[: i - 1], layer._replace(a=size), *net.layers[i:])
         return checked(net._replace(layers=layers))
-    require(rule in ("feeder-width", "consumer-width"), "reduction", "unknown reduction")
-    require(i < len(net.layers), "reduction", f"{what}: not a hidden width")
-    require(net.plain and not net.ffn, "reduction", f"{what}: skip, norm or ffn")
-    if net.kind == "mlp":
-        require(rule == "feeder-width" and net.power == 1, "reduction", f"{what}: not for polynomial networks")
-        bound = layer.m
-    elif rule == "feeder-width" and net.kind == "lightning":
-        bound = layer.heads * layer.dv or layer.kv * (layer.m + ("v" in bias))
-        bound += "o" in bias
-    elif rule == "feeder-width":
-        bound = layer.heads * layer.dv or layer.kv * layer.m
-        bound += "o" in bias or ("v" in bias and not layer.dv)
-    else:
-        after = net.layers[i]
-        scores = 0 if net.kind == "softmax" and net.alone else (after.heads + after.kv) * after.a
-        bound = scores + after.kv * (after.dv or after.n)
-    require(layer.n > size == bound, "reduction", f"{what}: {layer.n} to {size}, the rule gives {bound}")
-    return with_width(net, i, size)
+    require(rule == "hidden-width", "reduction", "unknown reduction")
+    return checked(hidden_width(net, i, size, what))
 
 
 def ambient(net: Network) -> int:
@@ -1216,26 +1271,37 @@ def counted_rows(net: Network, layer: Layer) -> int:
 def attention_space(net: Network, i: int) -> int:
     """Return the dimension of a linear space that contains all functions of the attention of layer i."""
     layer, letters = net.layers[i - 1], net.bias
-    m, n, out = layer.m, counted_rows(net, layer), "o" in letters
+    n, out = counted_rows(net, layer), "o" in letters
     if net.kind == "softmax":
         require(net.alone, "ambient", "softmax scores are no polynomials")
-        return n * (m + bool(letters & set("vo")))  # affine maps
+        return n * (layer.m + bool(letters & set("vo")))  # affine maps
+    count, one = feature_count(net, layer)
+    rank = min(n, count, value_columns(net, layer))
+    within = one and rank == min(n, count)  # any matrix of coefficients, a column of which is a constant
+    return rank * (n + count - rank) + n * (out and not within)
+
+
+def feature_count(net: Network, layer: Layer) -> tuple[int, bool]:
+    """Return how many functions of a lightning layer's input its outputs (less bo) combine, and whether 1 is one of them.
+
+    They are (value form)(key form) of a key z, summed over the keys, times a query form; forms may have a constant each.
+    """
+    m, k, v, q = layer.m, "k" in net.bias, "v" in net.bias, "q" in net.bias
+    pairs = comb(m + 1, 2) + m * (k or v)  # products of two forms in z that are not constant
     if net.alone:
-        # (values)(keys)(queries) of one token: a product of three linear forms, k of which may have a constant
-        k = len(letters & set("qkv"))
-        products = [comb(m + 2, 3), comb(m + 1, 2), m, 1][: k + 1]
-        return n * (sum(products) + (out and k < 3))
-    if net.rope:
-        # for each distance from key to query a form of its own; at distance 0 they are one token; values span the outputs
-        require(not letters & set("qkvo"), "ambient", "rope with biases")
-        form = comb(m + 1, 2) * m  # for each of a/2 frequencies cosine and sine, or for each distance
-        inner = min(comb(m + 2, 3) + (distances(net) - 1) * form, layer.a * form)
-        rank = min(n, layer.heads * layer.dv or layer.kv * m)
-        return rank * (n + inner - rank)
-    # the sum over keys z of (values at z)(keys at z)(query): quadratic polynomials in z, then a linear one in the query
-    at_key = comb(m + 1, 2) + (m if letters & set("kv") else 0) + (1 if {"k", "v"} <= letters else 0)
-    everything = {"q", "k", "v"} <= letters and not net.causal  # has the constants already: t of them, for each query
-    return n * (at_key * (m + ("q" in letters)) + (out and not everything))
+        count = k + v + q
+        products = [comb(m + 2, 3), comb(m + 1, 2), m, 1][: count + 1]
+        return sum(products), count == 3
+    if not net.rope:
+        return (pairs + (k and v)) * (m + q), k and v and q and not net.causal
+    # one bilinear form for each distance from key to query, or for sine and cosine of each of a/2 frequencies
+    D = distances(net)
+    places = min(D, net.t)  # products constant in z: functions of the query's position
+    cubic = comb(m + 2, 3) + comb(m + 1, 2) * (k or v or q)  # the token itself as key, terms of degree 3 and 2
+    low = (places if k and v else k + v + q > 1) * m + (places if k and v and q else 0)
+    exact = (D - 1) * pairs * (m + q) + cubic + low
+    turning = layer.a * (pairs + (k and v)) * (m + q)
+    return min(exact, turning), k and v and q and exact <= turning
 
 
 # ------------------------------------------------------------------------------------------------ upper bound: fields

@@ -90,7 +90,7 @@ def smaller(net: Any) -> tuple[Any, list[dict[str, Any]]]:
     while again:
         again = False
         for i, layer in enumerate(net.layers, 1):
-            for rule, top in (("head-width", layer.a), ("feeder-width", layer.n), ("consumer-width", layer.n)):
+            for rule, top in (("head-width", layer.a), ("hidden-width", layer.n)):
                 for size in range(1, top):
                     step = {"rule": rule, "layer": i, "size": size}
                     try:
