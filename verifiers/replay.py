@@ -1634,6 +1634,41 @@ def push_value(c: Chart, i: int, group: int) -> Motions:
         yield v
 
 
+def push_past(c: Chart, i: int, after: str, to: int) -> Motions:
+    """With skip the value biases of a group of the next layer take the constant out again, as its weights sum to one."""
+    net, layer = c.net, c.layer(i)
+    need(net.kind == "softmax" and net.skip and not net.norm, "push-past needs softmax with skip, no norm")
+    need("v" in net.bias and "o" not in net.bias, "push-past needs bias v, no o")
+    need(layer.h if after == "ffn" else not layer.h, "push-past needs attention after the stream")
+    require(i < len(net.layers) and to < c.layer(i + 1).kv, "field", "push-past: there is no such group")
+    name, times = constant_source(c, i, after)
+    following, found = c.layer(i + 1), readers(net, i + 1, "input")
+    need(all(absorbs(c, i + 1, reader) for reader in found), "push-past needs biases that absorb the constant")
+    for r in range(following.dv or following.n):
+        v, moved = Motion(c), dict.fromkeys(range(layer.n), 0)
+        for h in following.members(to):
+            for x, value in (product_with(c, i + 1, "O", h, {r: 1}) if following.dv else {r: 1}).items():
+                moved[x] += value
+        for x, value in moved.items():
+            v.put(value, i, name, 0, x)
+        pushed(v, i + 1, found, "", {x: times * value for x, value in moved.items()})
+        v.put(-times, i + 1, "bv", to, r)
+        yield v
+
+
+def push_through(c: Chart, i: int) -> Motions:
+    """A linear ffn makes a constant of a constant, which its bias takes back."""
+    need(not c.net.norm and c.layer(i).act == "1" and "d" in c.net.bias, "push-through needs ffn power 1, bias d, no norm")
+    name, times = constant_source(c, i, "attention")
+    for r in range(c.layer(i).n):
+        v, inner = Motion(c), product_with(c, i, "U", 0, {r: times})
+        v.put(1, i, name, 0, r)
+        for x, value in product_with(c, i, "D", 0, inner).items():
+            v.put(-value, i, "bd", 0, x)
+        v.put(-times if c.net.skip else 0, i, "bd", 0, r)
+        yield v
+
+
 def block_rows(c: Chart, i: int, W: str, k: int) -> list[list[int]]:
     """Return the rows of a block of a matrix."""
     start, rows, width = c.at[f"{i}.{W}", k]
@@ -1800,15 +1835,15 @@ def symmetric(c: Chart, i: int, group: int, target: str, source: str) -> Motions
     """Where keys and queries read parallel vectors, b antisymmetric changes no score: (b z)^T z = 0."""
     net, layer = c.net, c.layer(i)
     need(net.kind == "lightning", "symmetric fields need lightning")
-    need(len(layer.members(group)) == 1, "symmetric fields need one query head in the group")
+    heads = layer.members(group)
+    need(target[0] == "Q" or len(heads) == 1, "symmetric-key needs one query head in the group")
     if net.alone:
         need(target[-1] in net.bias or source[-1] not in net.bias, "symmetric fields need the bias that moves")
     else:
         need(not net.rope and not net.bias & set("qk"), "symmetric fields on a stream of rank one: rope or bias q, k")
         need(rank_one(net, i), "symmetric fields need one visible key or a stream of rank one")
-    head = layer.members(group)[0]
-    at, origin = (group, head) if target[0] == "K" else (head, group)
-    for b in antisymmetric(layer.a):
+    for head, b in product(heads, antisymmetric(layer.a)):
+        at, origin = (group, head) if target[0] == "K" else (head, group)
         v = Motion(c)
         v.left(b, i, target, at, source, origin)
         yield v
@@ -2160,6 +2195,8 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "value-bias-pair": (value_bias_pair, "group"),
     "push": (push, "after"),
     "push-value": (push_value, "group"),
+    "push-past": (push_past, "after to"),
+    "push-through": (push_through, ""),
     "dead-query": (lambda c, i, head: dead(c, i, "Q bq", head), "head"),
     "dead-key": (lambda c, i, group: dead(c, i, "K bk", group), "group"),
     "symmetric-key": (lambda c, i, group: symmetric(c, i, group, "K bk", "Q bq"), "group"),

@@ -188,6 +188,10 @@ POSITIVE = (
     "mlp d=3,3,1 r=2",
     "mlp d=2,4,4,2 r=2",
     "lightning d=2,2 a=2 t=2 ffn=4:2 bias=ud",
+    "softmax d=2 l=2 a=1 t=2 heads=2 kv=1 skip bias=qv",
+    "softmax d=2 l=2 a=1 t=2 heads=2 dv=2 skip bias=qvd ffn=1:silu",
+    "lightning d=2,3 a=1 t=2 bias=od ffn=2:1",
+    "lightning d=2,2 a=2 t=1 heads=2 kv=1 dv=1",
 )
 
 
@@ -226,6 +230,14 @@ TWINS = [
     ("push", "lightning d=2,2 a=2 t=2 skip bias=ou ffn=2:2", (1, "attention")),
     ("push", "lightning d=2,2,2 a=2 t=2 bias=qkv", (1, "attention")),
     ("push", "softmax d=2,2,2 a=2 t=2 bias=qkv dv=2", (1, "attention")),
+    ("push-past", "lightning d=2 l=2 a=2 t=2 skip bias=qkv", (1, "attention", 0)),
+    ("push-past", "softmax d=2 l=2 a=2 t=2 skip bias=v", (1, "attention", 0)),
+    ("push-past", "softmax d=2 l=2 a=2 t=2 rope skip bias=qv", (1, "attention", 0)),
+    ("push-past", "softmax d=2 l=2 a=2 t=2 skip bias=qv norm=rms", (1, "attention", 0)),
+    ("push-past", "softmax d=2 l=2 a=2 t=2 bias=qv", (1, "attention", 0)),
+    ("push-through", "lightning d=2,2 a=2 t=2 bias=od ffn=2:2", (1,)),
+    ("push-through", "lightning d=2,2 a=2 t=2 skip bias=od ffn=2:1 norm=rms", (1,)),
+    ("push-through", "lightning d=2,2 a=2 t=2 bias=vd ffn=2:1", (1,)),
     ("dead-query", "lightning d=2,2 a=2 t=1", (1, 0)),
     ("dead-query", "softmax d=2,2 a=2 t=2", (1, 0)),
     ("dead-key", "softmax d=2,2 a=2 t=2 causal window=2", (1, 0)),

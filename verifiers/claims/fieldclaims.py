@@ -36,6 +36,7 @@ COVERS: Mapping[str, tuple[str, ...]] = {
     "value-bias": ("value-bias",),
     "value-bias-pair": ("value-bias-pair",),
     "push": ("push-produce", "push-consume", "push-consume-softmax", "push-ffn"),
+    "push-past": ("push-produce", "value-bias", "push-consume", "push-consume-softmax"),
     "dead-query": ("dead",),
     "dead-key": ("dead",),
     "symmetric-key": ("symmetric-key", "symmetric-rank-one"),
@@ -53,7 +54,7 @@ COVERS: Mapping[str, tuple[str, ...]] = {
 
 # Fields of the table that no claim proves yet: argued in `PROOFS-upper.md`, and the derivative along them is exactly zero on
 # random networks (`tests/verifiers/test_replay.py`).
-UNCLAIMED = frozenset({"block", "centre-basis", "free-mix", "mlp-rotation", "ones", "push-value", "unseen"})
+UNCLAIMED = frozenset({"block", "centre-basis", "free-mix", "mlp-rotation", "ones", "push-through", "push-value", "unseen"})
 
 SOURCE = "PROOFS section 6; CERTIFICATES section 7"
 

@@ -96,7 +96,7 @@ CLAIMS = (
     make(
         "symmetric-query",
         "One token: the same from the query's side",
-        "Lightning, t = 1, one query head in the group: dQ = b K, dbq = b bk (bias k only together with bias q).",
+        "Lightning, t = 1, any head: dQ_h = b K, dbq_h = b bk (bias k only together with bias q).",
         on(motions.symmetric_query, light(a=2, t=1, bias="qk"), light(a=3, d=3, n=1, t=1)),
         Words(
             letters(ANTISYMMETRIC),

@@ -84,18 +84,22 @@ def _heads(network: Network, layer: Layer) -> Iterator[Field]:
 
 
 def _symmetric(network: Network, layer: Layer, group: int) -> Iterator[Field]:
-    if layer.per_group != 1 or not symmetric_scores(network, layer):
+    if not symmetric_scores(network, layer):
         return
-    n = names(network, layer, group)
     variable = Variable("antisymmetric", (layer.a, layer.a))
     for name, (moving, by) in (("symmetric-key", "KQ"), ("symmetric-query", "QK")):
-        moving_bias, by_bias = "b" + moving.lower(), "b" + by.lower()
-        if by_bias in n and moving_bias not in n:
+        if moving == "K" and layer.per_group > 1:
             continue
-        motion = {n[moving]: f"e {n[by]}"}
-        if by_bias in n:
-            motion[n[moving_bias]] = f"e {n[by_bias]}"
-        yield Field(name, layer.index, variable, motion, {"group": group})
+        moving_bias, by_bias = "b" + moving.lower(), "b" + by.lower()
+        for head in layer.heads_of(group):
+            n = names(network, layer, head)
+            if by_bias in n and moving_bias not in n:
+                continue
+            motion = {n[moving]: f"e {n[by]}"}
+            if by_bias in n:
+                motion[n[moving_bias]] = f"e {n[by_bias]}"
+            # one certificate entry moves the queries of all heads of the group, each by itself
+            yield Field(name, layer.index, variable, motion, {"group": group})
 
 
 def symmetric_scores(network: Network, layer: Layer) -> bool:

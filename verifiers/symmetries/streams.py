@@ -24,6 +24,8 @@ def fields(network: Network, layer: Layer) -> Iterator[Field]:
         if not network.skip:
             yield _hidden_basis(network, layer, after, consumers)
         yield from _push(network, layer, after, consumers)
+        yield from _push_past(network, layer, after, consumers)
+        yield from _push_through(network, layer, after)
 
 
 def _has(network: Network, name: str) -> bool:
@@ -128,24 +130,66 @@ def _push(network: Network, layer: Layer, after: str, consumers: list[tuple[str,
     """A constant of the stream is absorbed by what reads it; with skip the next block takes it out again."""
     i = layer.index
     source = _constant(network, layer, after)
+    inner = after == "attention" and layer.ffn is not None
+    leaving = f"{i if inner else i + 1}.{'bd' if inner else 'bo'}"
+    if network.skip and not _has(network, leaving):
+        return
     if source is not None:
         motion = {source[0]: source[1]}
         unabsorbed = _absorb(network, layer, after, consumers, "e", motion)
-        if unabsorbed is not None:
-            variable = Variable("null", (layer.n, 1), of=tuple(unabsorbed)) if unabsorbed else Variable("free", (layer.n, 1))
-            yield Field("push", i, variable, motion, {"after": after})
+        if network.skip:
+            _add(motion, leaving, "-e")
+        variable = Variable("null", (layer.n, 1), of=tuple(unabsorbed)) if unabsorbed else Variable("free", (layer.n, 1))
+        yield Field("push", i, variable, motion, {"after": after})
     elif network.kind == "softmax" and after == "attention" and "v" in network.bias and layer.dv:
         for g in range(layer.kv):
-            motion = {f"{i}.bv[{g}]": "e"}
-            left = [_absorb(network, layer, after, consumers, f"{i}.O[{h}] e", motion) for h in layer.heads_of(g)]
-            if all(unabsorbed == [] for unabsorbed in left):
+            motion, left = {f"{i}.bv[{g}]": "e"}, []
+            for h in layer.heads_of(g):
+                left += _absorb(network, layer, after, consumers, f"{i}.O[{h}] e", motion)
+                if network.skip:
+                    _add(motion, leaving, f"-{i}.O[{h}] e")
+            if not left:
                 yield Field("push-value", i, Variable("free", (layer.dv, 1)), motion, {"group": g})
+
+
+def _push_past(network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]]) -> Iterator[Field]:
+    """With skip the value biases of the next softmax layer take a constant out again: its weights sum to one."""
+    source = _constant(network, layer, after)
+    if not network.skip or network.kind != "softmax" or "v" not in network.bias or "o" in network.bias or source is None:
+        return
+    if after == "attention" and layer.ffn:
+        return
+    reader = network.layers[layer.index]
+    j = reader.index
+    for g in range(reader.kv if reader.dv else 1):
+        constants = [f"{j}.O[{h}] e" for h in reader.heads_of(g)] if reader.dv else ["e"]
+        motion: dict[str, str] = {}
+        left = []
+        for constant in constants:
+            _add(motion, source[0], source[1][:-1] + constant)
+            left += _absorb(network, layer, after, consumers, constant, motion)
+        _add(motion, f"{j}.bv[{g}]", "-e" if reader.dv else f"-1/{reader.per_group} e")
+        if not left:
+            yield Field("push-past", layer.index, Variable("free", (reader.value_rows, 1)), motion, {"after": after, "to": g})
+
+
+def _push_through(network: Network, layer: Layer, after: str) -> Iterator[Field]:
+    """A linear ffn makes a constant of a constant."""
+    source = _constant(network, layer, after)
+    if after == "attention" and layer.ffn and layer.ffn.power == 1 and "d" in network.bias and source:
+        i = layer.index
+        motion = {source[0]: source[1], f"{i}.bd": f"-{i}.D {i}.U e" + "; -e" * network.skip}
+        yield Field("push-through", i, Variable("free", (layer.n, 1)), motion)
+
+
+def _add(motion: dict[str, str], target: str, word: str) -> None:
+    motion[target] = f"{motion[target]}; {word}" if target in motion else word
 
 
 def _absorb(
     network: Network, layer: Layer, after: str, consumers: list[tuple[str, str, int]], constant: str, motion: dict[str, str]
-) -> list[str] | None:
-    """Add to the motion what absorbs the constant; the consumers that nothing helps, or None where skip lets it through."""
+) -> list[str]:
+    """Add to the motion what absorbs the constant; returns the consumers that nothing helps."""
     inner = after == "attention" and layer.ffn is not None
     reader = layer if inner else network.layers[layer.index]
     unabsorbed = []
@@ -155,12 +199,7 @@ def _absorb(
             if found is None:
                 unabsorbed.append(m)
             for target, word in (found or {}).items():
-                motion[target] = f"{motion[target]}; {word}" if target in motion else word
-    if network.skip:
-        leaving = f"{reader.index}.{'bd' if inner else 'bo'}"
-        if not _has(network, leaving):
-            return None
-        motion[leaving] = f"{motion[leaving]}; -{constant}" if leaving in motion else f"-{constant}"
+                _add(motion, target, word)
     return unabsorbed
 
 
