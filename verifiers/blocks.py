@@ -8,7 +8,7 @@ rational vector fields that annihilate the block, hence the network (`PROOFS-upp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..numerics.program import Program
 from ..numerics.rank import kernel
 from ..numerics.rings import Array, PrimeField
 from .defects import forms_dimension
-from .stream_widths import columns, distances, features, outputs
+from .stream_widths import as_one_token, columns, distances, features, outputs
 from .symmetries import spanning
 
 MAX_DIMENSION = 1_000  # of a linear space of functions worth looking at
@@ -85,7 +85,9 @@ class Block:
             fixed = {n: p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1") if network.norm == "layer"}
             p.output = _values(p, network, y, params | fixed)
         else:
-            p.output = attention(p, network, y, params, p.input((y.m, network.t)))
+            alone = as_one_token(network, y) and network.kind == "lightning"
+            seen = replace(network, t=1, causal=False, window=None) if alone else network
+            p.output = attention(p, seen, y, params, p.input((y.m, seen.t)))
             if outputs(network, y) < y.n:
                 p.output = _read(p, y, p.output)
         return p

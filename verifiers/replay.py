@@ -1069,7 +1069,7 @@ def single_heads(net: Network, i: int, size: int, what: str) -> Network:
     require(net.kind == "lightning" and layer.m == 1, "reduction", f"{what}: lightning that reads width 1")
     require(not net.bias & {"k", "v"}, "reduction", f"{what}: bias k or v")
     require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
-    rank = min(layer.heads if layer.dv else layer.kv, counted_rows(net, layer), feature_count(net, layer)[0])
+    rank = min(layer.heads if layer.dv else layer.kv, counted_rows(net, layer), feature_count(net, i)[0])
     require(size == rank, "reduction", f"{what}: {size}, the rank is {rank}")
     smaller = with_layer(net, i, heads=size, kv=1 if layer.dv else size, dv=min(layer.dv, 1))
     require(parameters(smaller) < parameters(net), "reduction", f"{what}: there are no more heads")
@@ -1135,7 +1135,7 @@ def attention_span(net: Network, i: int) -> tuple[int, bool]:
     constant = "o" in letters
     if net.kind == "softmax":  # weights sum to one: value biases are constants
         return layer.heads * layer.dv or layer.kv * layer.m, constant or ("v" in letters and not layer.dv)
-    count, one = feature_count(net, layer)
+    count, one = feature_count(net, i)
     spanned = value_columns(net, layer)
     return (count, constant and not one) if count < spanned else (spanned, constant)
 
@@ -1275,20 +1275,26 @@ def attention_space(net: Network, i: int) -> int:
     if net.kind == "softmax":
         require(net.alone, "ambient", "softmax scores are no polynomials")
         return n * (layer.m + bool(letters & set("vo")))  # affine maps
-    count, one = feature_count(net, layer)
+    count, one = feature_count(net, i)
     rank = min(n, count, value_columns(net, layer))
     within = one and rank == min(n, count)  # any matrix of coefficients, a column of which is a constant
     return rank * (n + count - rank) + n * (out and not within)
 
 
-def feature_count(net: Network, layer: Layer) -> tuple[int, bool]:
+def one_token_tells(net: Network, i: int) -> bool:
+    """Say whether the tokens that a query sees in a lightning layer are multiples of itself, in known proportion to what they do."""
+    return net.alone or (not net.rope and not net.bias & {"k", "v"} and rank_one(net, i))
+
+
+def feature_count(net: Network, i: int) -> tuple[int, bool]:
     """Return how many functions of a lightning layer's input its outputs (less bo) combine, and whether 1 is one of them.
 
     They are (value form)(key form) of a key z, summed over the keys, times a query form; forms may have a constant each.
     """
+    layer = net.layers[i - 1]
     m, k, v, q = layer.m, "k" in net.bias, "v" in net.bias, "q" in net.bias
     pairs = comb(m + 1, 2) + m * (k or v)  # products of two forms in z that are not constant
-    if net.alone:
+    if one_token_tells(net, i):
         count = k + v + q
         products = [comb(m + 2, 3), comb(m + 1, 2), m, 1][: count + 1]
         return sum(products), count == 3
@@ -1851,18 +1857,17 @@ def symmetric(c: Chart, i: int, group: int, target: str, source: str) -> Motions
 
 def rank_one(net: Network, i: int) -> bool:
     """Say whether the stream entering layer i is known to be a vector times a row of scalars."""
-    clean = net.plain and not (net.ffn or net.causal or net.window or net.bias & set("vo"))
-
-    def keeps(first: int) -> bool:
-        return all(clean and net.layers[k - 1].heads == 1 for k in range(first, i))
-
-    for j in range(1, i):
-        layer = net.layers[j - 1]
-        if ((layer.a == layer.heads == 1) or (j == 1 and layer.m == 1)) and keeps(j):
-            return True
-        if layer.n == 1 and keeps(j + 1):
-            return True
-    return False
+    known = False  # of the stream that layer j reads
+    for j, layer in enumerate(net.layers[:i], 1):
+        known = known or layer.m == 1
+        if j == i:
+            break
+        steady = layer.heads == 1 or not net.bias & {"q", "k"}  # one vector for all tokens, whatever they see
+        kept = known and steady and not net.rope
+        made = layer.a == layer.heads == 1 and not net.causal
+        homogeneous = not layer.h or (layer.act not in ACTIVATIONS and not net.bias & {"u", "d"})
+        known = (kept or made) and homogeneous and net.plain and not net.bias & {"v", "o"}
+    return known and net.plain and net.kind == "lightning"
 
 
 def ffn_scaling(c: Chart, i: int, unit: int) -> Motions:
@@ -2086,8 +2091,10 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     own = [moves(name, i, part, to) for name, shape in shapes(net).items() for _ in range(prod(shape))]
     ring = Tape(packed, c.flat, own)
     w = tensors(net, ring.variables)
-    source = c.source.under(f"block/{i}/")
-    width, t = layer.n if part == "ffn" else layer.m, net.t if part in ("attention", "scores") else 1
+    source, few_tokens = c.source.under(f"block/{i}/"), net
+    if part == "attention" and net.kind == "lightning" and one_token_tells(net, i):
+        few_tokens = net._replace(t=1, causal=False, window=0)
+    width, t = layer.n if part == "ffn" else layer.m, few_tokens.t if part in ("attention", "scores") else 1
     spanning, constants = stream_columns(c, i, "attention") if part == "ffn" and net.plain else ([], [])
     few = part == "ffn" and net.plain and len(spanning) < layer.n
     width = len(spanning) if few else width
@@ -2095,7 +2102,7 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
         draw = drawer(source, c.source)
         if part == "attention":
-            x = attention(net, i, ring, w, x, draw, n)
+            x = attention(few_tokens, i, ring, w, x, draw, n)
             if counted_rows(net, layer) < layer.n:
                 rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
                 x = [affine(ring, rows_read, None, token) for token in x]

@@ -26,6 +26,29 @@ def distances(network: Network) -> int:
     return len({j - i for j in range(network.t) for i in range(network.t) if network.sees(i, j)})
 
 
+def rank_one(network: Network, y: Layer) -> bool:
+    """Whether the stream that a lightning layer reads is a vector times one number for each token, at every input."""
+    if network.kind != "lightning" or network.skip:
+        return False
+    return y.m == 1 or (y.index > 1 and _passes_rank_one(network, network.layers[y.index - 2]))
+
+
+def _passes_rank_one(network: Network, y: Layer) -> bool:
+    """Whether a layer's output has rank one: made so by a_j = 1, or kept."""
+    letters = set(network.bias)
+    linear = y.ffn is None or (y.ffn.power is not None and not letters & {"u", "d"})
+    if letters & {"v", "o"} or not linear:
+        return False
+    if y.heads == y.a == 1 and not network.causal:
+        return True
+    return rank_one(network, y) and not network.rope and (y.heads == 1 or not letters & {"q", "k"})
+
+
+def as_one_token(network: Network, y: Layer) -> bool:
+    """Whether a lightning layer is known from what it does to one token: the others are multiples of it, or not seen."""
+    return network.sees_itself_only or (rank_one(network, y) and not network.rope and not set(network.bias) & {"k", "v"})
+
+
 def features(network: Network, y: Layer) -> tuple[int, bool]:
     """The number of functions of a lightning layer's input that its outputs without bo are combinations of, and whether 1 is one.
 
@@ -34,7 +57,7 @@ def features(network: Network, y: Layer) -> tuple[int, bool]:
     """
     letters = set(network.bias)
     m, q, sides = y.m, "q" in letters, len(letters & {"k", "v"})
-    if network.sees_itself_only:  # products of three linear forms, some of them with a constant
+    if as_one_token(network, y):  # products of three linear forms, some of them with a constant
         lines = q + sides
         return sum(comb(m + 2 - k, 3 - k) for k in range(min(lines, 2) + 1)) + (lines == 3), lines == 3
     moving = comb(m + 1, 2) + m * (sides > 0)

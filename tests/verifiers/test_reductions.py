@@ -13,8 +13,10 @@ from neuromanifold.numerics.network import Network
 from neuromanifold.numerics.notation import parse
 from neuromanifold.numerics.rings import PrimeField
 from neuromanifold.verifiers.blocks import attention_dimension
+from neuromanifold.verifiers.certificate import dumps, prove_bounds
 from neuromanifold.verifiers.lower import rank_lower_bound
 from neuromanifold.verifiers.reductions import Reduction, reduce
+from neuromanifold.verifiers.replay import replay
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from networks import random_networks
@@ -89,3 +91,25 @@ def test_a_lightning_layer_has_at_most_the_dimensions_of_its_features() -> None:
             assert found == bound, (network, found, bound)
             mechanisms.update([*network.bias, "rope" * rope, "causal" * causal, f"t={network.t}", "window" * bool(network.window)])
     assert attained > 130 and min(mechanisms[k] for k in ("q", "k", "v", "o", "rope", "causal", "t=1", "t=3", "window")) >= 5
+
+
+@pytest.mark.parametrize(
+    ("spec", "dimension"),
+    [
+        ("lightning d=3,3,2,2 a=1 t=2 heads=3,1,3", 44),
+        ("lightning d=2,2,1 a=1 t=3 heads=1,3 bias=q", 10),
+        ("lightning d=2,2,2 a=1,2 t=3 heads=1,3 ffn=2:2", 14),
+        ("lightning d=1,2,2,2 a=1,1,2 t=3 heads=2,2,3 causal", 2),
+        ("lightning d=2,2,2 a=1,2 t=3 heads=1,3", 10),
+        ("lightning d=2,2,2 a=1,2 t=3 heads=1,3 causal", 14),
+        ("lightning d=2,2,2 a=1,2 t=3 heads=1,3 bias=o", 18),
+        ("lightning d=2,2,2 a=2 t=3 heads=1,3", 15),
+        ("lightning d=2,2,2 a=1,2 t=3 heads=2,3", 20),
+    ],
+)
+def test_streams_of_rank_one(spec: str, dimension: int) -> None:
+    """The last four lack one condition each: they have more dimensions."""
+    network = parse(spec)
+    proof = prove_bounds(network)
+    assert proof.lower == rank(network) == proof.upper == dimension
+    assert replay(dumps(proof.certificate)).verdict == "valid"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...numerics.network import Layer, Network
+from ..stream_widths import rank_one
 from .field import Field, Variable
 
 SCALAR = Variable("scalar", (1, 1))
@@ -106,20 +107,7 @@ def symmetric_scores(network: Network, layer: Layer) -> bool:
     """Whether only the symmetric part of K^T Q acts in this lightning layer: a token sees itself only, or the stream has rank one."""
     if network.sees_itself_only:
         return True
-    if network.rope or set(network.bias) & set("qk"):
-        return False
-    return any(_keeps_rank_one(network, j, layer.index) for j in range(1, layer.index + 1))
-
-
-def _keeps_rank_one(network: Network, j: int, i: int) -> bool:
-    """Whether the stream has rank one from layer j on (its input if d_(j-1) = 1, its output if a_j = 1) until layer i reads it."""
-    first = network.layers[j - 1]
-    by_width = first.m == 1
-    if not by_width and not (first.a == 1 and j < i):
-        return False
-    plain = not (network.skip or network.norm or network.ffn or network.causal or set(network.bias) & set("vo"))
-    between = network.layers[j - 1 : i - 1]
-    return not between or (plain and all(y.heads == 1 for y in between))
+    return not network.rope and not set(network.bias) & set("qk") and rank_one(network, layer)
 
 
 def _dead(network: Network, layer: Layer) -> Iterator[Field]:
