@@ -26,7 +26,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import shake_256
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from math import comb, isqrt, prod
 from operator import mul
 from pathlib import Path
@@ -2189,6 +2189,84 @@ def block_kernel(c: Chart, i: int, part: str, inputs: int, to: int = 0) -> Motio
             yield v
 
 
+def linear_factors(c: Chart, j: int, part: str) -> tuple[list[list[int]], list[list[int]], list[int], int]:
+    """Return a block x -> outer (inner (x, 1)) + constant as its matrices, and how many columns count: the last only with a bias."""
+    names = ("D", "U", "bu", "bd") if part == "ffn" else ("O", "V", "bv", "bo")
+    n, has = c.layer(j).n, [(f"{j}.{name}", 0) in c.at for name in names]
+    outer = block_rows(c, j, names[0], 0) if has[0] else [[int(r == x) for x in range(n)] for r in range(n)]
+    inner = block_rows(c, j, names[1], 0)
+    added = [x for (x,) in block_rows(c, j, names[2], 0)] if has[2] else [0] * len(inner)
+    constant = [x for (x,) in block_rows(c, j, names[3], 0)] if has[3] else [0] * n
+    return outer, [[*row, x] for row, x in zip(inner, added, strict=True)], constant, n + (has[2] or has[3])
+
+
+def turned(v: Motion, j: int, part: str, e: Matrix) -> None:
+    """A block reads a stream that moves by e times itself, and what it adds moves by e times itself."""
+    layer = v.chart.layer(j)
+    for W, _, k in readers(v.chart.net, j, "attention" if part == "ffn" else "input"):
+        v.right(minus(e), j, W, k)
+    if part == "ffn":
+        v.left(e, j, "D bd", 0)
+    else:
+        for k in range(layer.heads if layer.dv else layer.kv):
+            v.left(e, j, "O" if layer.dv else "V bv", k)
+        v.left(e, j, "bo", 0)
+
+
+def linear_blocks(c: Chart, i: int) -> Motions:
+    """Between blocks x -> (1 + M) x + c the stream moves by e_b x: dM = e_b (1 + M) - (1 + M) e_(b-1), dc = e_b c.
+
+    These equations are linear in all that moves; where no more than everywhere depend at the point each solution is a rational field's value.
+    """
+    net, n, packed, size = c.net, c.layer(1).m, Packed(c.p), len(c.flat)
+    need(net.skip and not net.norm and i == 1, "linear-blocks needs skip, no norm, and stands for all layers")
+    places = [(j, part) for j, y in enumerate(net.layers, 1) for part in ["attention"] + ["ffn"] * bool(y.h)]
+    one_head = [net.kind == "softmax" and net.alone and y.heads == 1 for y in net.layers]
+    at = [k for k, (j, part) in enumerate(places) if (one_head[j - 1] if part == "attention" else c.layer(j).act == "1")]
+    need(len(at) > 1, "linear-blocks needs two linear blocks")
+    equations, rows, first, total = 0, [], [], []
+    left, right = [], []  # dimensions that no (u, w) with u M = 0, M w = 0 reaches; those that reach all blocks relate the equations
+    c.source.spend(len(at) * n * (n + 1) * size * 1000, "the linear blocks cost too much")
+    for j, part in (places[k] for k in at):
+        outer, inner, constant, width = linear_factors(c, j, part)
+        passing = (f"{j}.{'bu' if part == 'ffn' else 'bv'}", 0) in c.at and (f"{j}.{'bd' if part == 'ffn' else 'bo'}", 0) not in c.at
+        left.append(len(inner))
+        right.append(len(inner) - passing)  # (w, s) with M w + c s = 0: one w more
+        start, base = size + equations, [(r, x) for r in range(n) for x in range(width)]
+        cell = {rx: start + k for k, rx in enumerate(base)}
+        first.append(cell)
+        product_rows = [[sum(map(mul, row, column)) for column in zip(*inner, strict=True)] for row in outer]
+        total.append([[z + (r == x) + constant[r] * (x == n) for x, z in enumerate(row)] for r, row in enumerate(product_rows)])
+        equations += n * width
+        for k, name in enumerate(("D", "U", "bu", "bd") if part == "ffn" else ("O", "V", "bv", "bo")):
+            offset, height, columns = c.at.get((f"{j}.{name}", 0), (0, 0, 0))
+            for r, x in product(range(height), range(columns)):
+                if k == 0:
+                    made = {cell[r, y]: inner[x][y] for y in range(width)}
+                elif k == 3:
+                    made = {cell[r, n]: 1}
+                else:
+                    made = {cell[y, x if k == 1 else n]: outer[y][r] for y in range(n)}
+                rows.append(made | {offset + r * columns + x: 1})
+    for b, (here, there) in enumerate(pairwise(at)):
+        for r, q in product(range(n), repeat=2):
+            v = Motion(c)
+            for j, part in places[here + 1 : there]:
+                turned(v, j, part, [(r, q, 1)])
+            v.update({k: -total[b][q][x] for (row, x), k in first[b].items() if row == r})
+            v.update({first[b + 1][y, q]: total[b + 1][y][r] for y in range(n)})
+            rows.append(v)
+    found = packed.echelon([packed.pack(row) for row in rows])
+    rank = sum(shift >= size * packed.width for shift, _ in found)
+    equations -= max(0, n - sum(left)) * max(0, n - sum(right))
+    need(rank == equations, f"linear-blocks: {equations} equations, rank {rank} at the point")
+    for shift, row in found:
+        if shift < size * packed.width:
+            v = Motion(c)
+            v.update(packed.entries(row))
+            yield v
+
+
 FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "gauge": (gauge, "group"),
     "scaling": (scaling, "group"),
@@ -2223,6 +2301,7 @@ FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "free-mix": (free_mix, "head to"),
     "koszul": (koszul, "head to"),
     "block": (block_kernel, "part inputs"),
+    "linear-blocks": (linear_blocks, ""),
 }
 
 

@@ -13,10 +13,10 @@ from . import span
 from .blocks import Block, attention_dimension, blocks
 from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
-from .symmetries import Field, Null, catalogue, nulls
+from .symmetries import Field, LinearBlocks, Null, catalogue, linear, nulls
 from .symmetries import free_scores as free
 
-Symmetry = Field | Null | Block
+Symmetry = Field | Null | Block | LinearBlocks
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def symmetries(network: Network, frozen: Sequence[str] = ()) -> list[Symmetry]:
 
 
 def _symmetries(network: Network, free_layers: tuple[int, ...]) -> list[Symmetry]:
-    return [*catalogue(network), *free.fields(network, free_layers), *nulls(network), *blocks(network)]
+    return [*catalogue(network), *free.fields(network, free_layers), *nulls(network), *blocks(network), *linear.fields(network)]
 
 
 def rewriting(network: Network, steps: tuple[Reduction, ...]) -> list[tuple[str, int]]:

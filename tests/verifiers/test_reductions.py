@@ -113,3 +113,22 @@ def test_streams_of_rank_one(spec: str, dimension: int) -> None:
     proof = prove_bounds(network)
     assert proof.lower == rank(network) == proof.upper == dimension
     assert replay(dumps(proof.certificate)).verdict == "valid"
+
+
+def test_linear_blocks_of_random_networks() -> None:
+    """All without biases are proven, and many with them (constants have more fields together with linear blocks)."""
+    draw, proven, moved = random.Random(8), 0, 0
+    for _ in range(80):
+        n, l, alone = draw.randint(1, 3), draw.randint(1, 3), draw.random() < 0.5
+        text = f"softmax d={n} l={l} a=1 t={1 if alone else 2} skip" + " dv=2" * (draw.random() < 0.5)
+        text += f" bias={''.join(c for c in 'vou' if draw.random() < 0.5) or 'o'}" if draw.random() < 0.5 else ""
+        network = parse(text + f" ffn={draw.randint(1, 2)}:{draw.choice(('silu', '3') if alone else ('1',))}")
+        proof = prove_bounds(network)
+        assert proof.lower == rank(network) <= proof.upper, network
+        assert proof.lower == proof.upper or network.bias, network
+        proven += proof.lower == proof.upper
+        used = any(f["field"] == "linear-blocks" for f in proof.certificate["upper"].get("fields", []))
+        moved += used
+        if used:
+            assert replay(dumps(proof.certificate)).verdict == "valid", network
+    assert proven >= 50 and moved >= 40, (proven, moved)

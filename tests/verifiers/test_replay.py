@@ -192,6 +192,10 @@ POSITIVE = (
     "softmax d=2 l=2 a=1 t=2 heads=2 dv=2 skip bias=qvd ffn=1:silu",
     "lightning d=2,3 a=1 t=2 bias=od ffn=2:1",
     "lightning d=2,2 a=2 t=1 heads=2 kv=1 dv=1",
+    "softmax d=2 l=2 a=1 t=1 skip ffn=2:silu",
+    "softmax d=3 l=2 a=1 t=1 dv=2 skip bias=vou ffn=1:1",
+    "lightning d=2 l=2 a=2 t=2 heads=2 kv=1 dv=1 skip rope bias=od ffn=1:1",
+    "softmax d=2 l=2 a=1 t=2 heads=2 skip bias=vou ffn=1:1,2:1",
 )
 
 
@@ -238,6 +242,9 @@ TWINS = [
     ("push-through", "lightning d=2,2 a=2 t=2 bias=od ffn=2:2", (1,)),
     ("push-through", "lightning d=2,2 a=2 t=2 skip bias=od ffn=2:1 norm=rms", (1,)),
     ("push-through", "lightning d=2,2 a=2 t=2 bias=vd ffn=2:1", (1,)),
+    ("linear-blocks", "softmax d=2 l=2 a=1 t=1 skip norm=rms", (1,)),
+    ("linear-blocks", "softmax d=2 l=2 a=1 t=1", (1,)),
+    ("linear-blocks", "lightning d=2 l=2 a=1 t=2 ffn=1:1", (1,)),
     ("dead-query", "lightning d=2,2 a=2 t=1", (1, 0)),
     ("dead-query", "softmax d=2,2 a=2 t=2", (1, 0)),
     ("dead-key", "softmax d=2,2 a=2 t=2 causal window=2", (1, 0)),
@@ -292,6 +299,7 @@ REFUSED = [
     ("push", "lightning d=2,2 a=2 t=2 bias=o ffn=2:2", (1, "attention")),
     ("push", "lightning d=2,2 a=2 t=2 bias=ou ffn=2:swiglu", (1, "attention")),
     ("unread", "softmax d=2,2,2 a=1 t=2", (1, "attention")),
+    ("linear-blocks", "softmax d=2 l=2 a=1 t=2 skip", (1,)),
     ("unseen", "softmax d=2,2,2 a=1 t=2", (1, "attention")),
 ]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from ...numerics.network import Network
 from . import attention, feedforward, norm, streams
 from .field import Field, Variable
+from .linear import LinearBlocks
 from .nulls import Null, nulls, spanning
 
-__all__ = ["Field", "Null", "Variable", "catalogue", "nulls", "spanning"]
+__all__ = ["Field", "LinearBlocks", "Null", "Variable", "catalogue", "nulls", "spanning"]
 
 
 def catalogue(network: Network) -> Iterator[Field]:
