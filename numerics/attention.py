@@ -35,8 +35,9 @@ def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int
     t = network.t
     sees = np.array([[network.sees(i, j) for j in range(t)] for i in range(t)])
     mask = p.const(sees[None].astype(int))
-    if network.kind == "softmax" and layer.m == 1 and not network.rotates:
-        e = _width_one_exponentials(p, network, layer, params, x, to_heads, sees)
+    on_a_line = layer.m == 1 or (layer.m == 2 and network.norm == "layer")
+    if network.kind == "softmax" and on_a_line and not network.rotates:
+        e = _exponentials_on_a_line(p, network, layer, params, x, to_heads, sees)
     else:
         q = project(p, x, params["Q"], params.get("bq"))
         k = project(p, x, params["K"], params.get("bk"))
@@ -55,27 +56,32 @@ def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int
     return p.einsum("hij,hj->hij", e, p.reciprocal(total))
 
 
-def _width_one_exponentials(
+def _exponentials_on_a_line(
     p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, to_heads: int, sees: np.ndarray
 ) -> int:
-    """exp(A_h x_i x_j) exp(B_h x_i), A_h = K_g^T Q_h, B_h = K_g^T bq_h: the scores of a width-one layer up to a part that cancels.
+    """exp(z_i' K_g' Q_h z_j) exp(z_i' K_g' (Q_h s + bq_h)), z = x - s: the scores up to a part of the query alone, which cancels.
 
-    The first factor is symmetric in i and j, a proved identity between exponents that would otherwise be refused as dependent.
+    All z are multiples of one vector (width one, s = 0; LayerNorm of width two, s its shift), so that the first factor is
+    symmetric in i and j, a proved identity between exponents that would otherwise be refused as dependent.
     """
     t = network.t
-    keys = p.einsum("hg,gam->ham", to_heads, params["K"])
-    a = p.einsum("ham,ham->h", keys, params["Q"])
-    xx = p.einsum("mi,mj->ij", x, x)
+    ones, constants = _ones(p, t), []
+    if "s1" in params:
+        x = p.add(x, p.scale(p.einsum("m,t->mt", params["s1"], ones), -1))
+        constants.append(p.einsum("ham,m->ha", params["Q"], params["s1"]))
+    if "bq" in params:
+        constants.append(params["bq"])
+    keys = p.einsum("hg,gai->hai", to_heads, project(p, x, params["K"], None))
     competing = _competing(sees)
     counted = np.triu(competing | competing.T)
     e = p.exp(
-        p.einsum("h,ij->hij", a, xx),
+        p.einsum("hai,haj->hij", keys, project(p, x, params["Q"], None)),
         Exponentials(f"{layer.index}.e", np.broadcast_to(counted, (layer.heads, t, t)), symmetric=True),
     )
-    if "bq" in params:
-        b = p.einsum("ham,ha->hm", keys, params["bq"])
+    if constants:
+        constant = constants[0] if len(constants) == 1 else p.add(*constants)
         occurring = np.broadcast_to(competing.any(axis=1), (layer.heads, t))
-        f = p.exp(p.einsum("hm,mi->hi", b, x), Exponentials(f"{layer.index}.f", occurring))
+        f = p.exp(p.einsum("hai,ha->hi", keys, constant), Exponentials(f"{layer.index}.f", occurring))
         e = p.einsum("hij,hi->hij", e, f)
     return p.mul(e, alibi_factor(p, layer.heads, t)) if network.alibi else e
 

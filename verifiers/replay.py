@@ -828,7 +828,8 @@ def softmax(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw
     heads = range(net.layers[i - 1].heads)
     if net.alone:
         return [[[ring.ratio(1)] for _ in range(net.t)] for _ in heads]
-    find = width_one if net.layers[i - 1].m == 1 and not net.rope else exponentials
+    line = net.layers[i - 1].m == 1 or (net.layers[i - 1].m == 2 and net.norm == "layer")
+    find = on_a_line if line and not net.rope else exponentials
     e = find(net, i, ring, w, x, draw, n)
     result: Weights = []
     for h in heads:
@@ -855,32 +856,36 @@ def exponentials(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw:
     return e
 
 
-def width_one(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Exponential:
-    """Width one: the score is A x_i x_j + B x_i + (a part of the query alone), so (i, j) and (j, i) share a unit."""
+def on_a_line(net: Network, i: int, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Exponential:
+    """Tokens s + z c_i, z the same for all (width one; LayerNorm of width two, s its shift): the score is A c_i c_j + B c_i + (a part
+    of the query alone), so (i, j) and (j, i) share a unit."""
     layer, t, name = net.layers[i - 1], net.t, f"{i}."
     known: dict[tuple[int, ...], Any] = {}
+    shift = block(w, name + "s1")
+    minus = [ring.dot([ring.ratio(-1)], [s]) for (s,) in shift or []]
+    moving = [[ring.sum(pair) for pair in zip(token, minus, strict=True)] for token in x] if shift else x
 
-    def column(tensor: str, k: int) -> list[Any]:
-        return [row[0] for row in w[name + tensor][k]]
+    def score(h: int, key: int, query: list[Any]) -> Any:
+        return ring.dot(affine(ring, w[name + "K"][layer.group(h)], None, moving[key]), query)
 
     def pair(h: int, low: int, high: int) -> Any:
         if (h, low, high) not in known:
-            A = ring.dot(column("K", layer.group(h)), column("Q", h))
-            exponent = ring.dot([ring.dot([A], x[low])], x[high])
+            exponent = score(h, low, affine(ring, w[name + "Q"][h], None, moving[high]))
             unit = draw(f"{i}.e", ((n * layer.heads + h) * t + low) * t + high)
             known[h, low, high] = ring.exponential(ring.lift(unit), exponent)
         return known[h, low, high]
 
     def single(h: int, key: int) -> Any:
         if (h, key) not in known:
-            B = ring.dot(column("K", layer.group(h)), column("bq", h))
+            bias = [b for (b,) in block(w, name + "bq", h) or []]
+            fixed = affine(ring, w[name + "Q"][h], block(w, name + "bq", h), [s for (s,) in shift]) if shift else bias
             unit = draw(f"{i}.f", (n * layer.heads + h) * t + key)
-            known[h, key] = ring.exponential(ring.lift(unit), ring.dot([B], x[key]))
+            known[h, key] = ring.exponential(ring.lift(unit), score(h, key, fixed))
         return known[h, key]
 
     def e(h: int, key: int, j: int) -> Any:
         result = pair(h, min(key, j), max(key, j))
-        if "q" in net.bias:
+        if "q" in net.bias or shift:
             result = ring.dot([result], [single(h, key)])
         if net.alibi and key != j:
             slope = power(ring, ring.lift(draw("alibi", h)), abs(key - j))

@@ -1,9 +1,12 @@
 """Random networks of the source paper's kinds (one head, with and without skip): every one of a fixed set is proven."""
 
+import json
 import random
 from collections import Counter
 
+from neuromanifold.numerics.estimate import estimate_rank
 from neuromanifold.numerics.network import Network
+from neuromanifold.numerics.notation import parse
 from neuromanifold.oracle import dimension
 from neuromanifold.verifiers import replay
 from neuromanifold.verifiers.certificate import dumps, prove_bounds
@@ -75,3 +78,21 @@ def test_width_one_softmax_is_proven_only_through_shared_exponentials():
         answer = dimension(spec)
         assert (answer.dimension, answer.label) == (value, "proven"), answer
         assert replay.replay(dumps(answer.certificate)).verdict == "valid"
+
+
+def test_layer_norm_of_width_two_reads_a_line():
+    """What is read is a multiple of one vector, plus the shift; floats with true exponentials find the same rank."""
+    for spec, value in {
+        "softmax d=2,2 a=4 t=4 heads=6 kv=3 skip norm=layer": 20,
+        "softmax d=2,2 a=4 t=4 skip bias=ko norm=layer": 6,
+        "softmax d=2,2,2,2 a=4 t=3 skip norm=layer": 16,
+        "softmax d=2,2 a=2 t=3 heads=2 skip causal alibi bias=q norm=layer": 10,
+    }.items():
+        answer = dimension(spec)
+        assert (answer.dimension, answer.label) == (value, "proven"), answer
+        assert replay.replay(dumps(answer.certificate)).verdict == "valid"
+        assert estimate_rank(parse(spec)).rank == value
+        mutant = json.loads(dumps(answer.certificate))
+        draws = mutant["exponents"]["draws"]
+        mutant["exponents"]["draws"] = draws[:-1]
+        assert replay.replay(json.dumps(mutant)).rule == "exponents"
