@@ -24,8 +24,9 @@ from ..numerics.positions import rotate
 from ..numerics.program import Program
 from ..numerics.rank import kernel
 from ..numerics.rings import Array, PrimeField
-from .defects import forms_dimension
-from .stream_widths import as_one_token, columns, distances, features, outputs
+from .attention_space import attention_dimension, score_dimension
+from .defects import defective, forms_dimension
+from .stream_widths import as_one_token, outputs, read_forms
 from .symmetries import spanning
 
 MAX_DIMENSION = 1_000  # of a linear space of functions worth looking at
@@ -87,7 +88,7 @@ class Block:
         else:
             alone = as_one_token(network, y) and network.kind == "lightning"
             seen = replace(network, t=1, causal=False, window=None) if alone else network
-            p.output = attention(p, seen, y, params, p.input((y.m, seen.t)))
+            p.output = attention(p, seen, y, params, _read_tokens(p, seen, y))
             if outputs(network, y) < y.n:
                 p.output = _read(p, y, p.output)
         return p
@@ -144,14 +145,20 @@ def _sees(network: Network) -> Array:
     return np.array([[int(network.sees(i, j)) for j in range(network.t)] for i in range(network.t)])
 
 
+def _read_tokens(p: Program, network: Network, y: Layer) -> int:
+    """Tokens that attention may read: any, with LayerNorm g times a centred vector, plus the shift."""
+    x = p.input((y.m, network.t))
+    if network.norm != "layer":
+        return x
+    gain, shift = (p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1"))
+    x = p.einsum("cm,mt->ct", p.const(y.m * np.eye(y.m, dtype=int) - 1), x)
+    ones = p.const(np.ones(network.t, dtype=int))
+    return p.add(p.einsum("m,mt->mt", gain, x), p.einsum("m,t->mt", shift, ones))
+
+
 def _scores(p: Program, network: Network, y: Layer, params: Mapping[str, int]) -> int:
     """All scores, (heads, key, query), masked ones 0; in softmax less the score of the query's own key."""
-    x = p.input((y.m, network.t))
-    if network.norm == "layer":
-        gain, shift = (p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1"))
-        x = p.einsum("cm,mt->ct", p.const(y.m * np.eye(y.m, dtype=int) - 1), x)
-        ones = p.const(np.ones(network.t, dtype=int))
-        x = p.add(p.einsum("m,mt->mt", gain, x), p.einsum("m,t->mt", shift, ones))
+    x = _read_tokens(p, network, y)
     group = np.array([[int(y.group_of(h) == g) for g in range(y.kv)] for h in range(y.heads)])
     q = rotate(p, project(p, x, params["Q"], params.get("bq")))
     k = rotate(p, project(p, x, params["K"], params.get("bk")))
@@ -226,29 +233,18 @@ def function_dimension(network: Network, block: Block) -> int | None:
     if block.part == "forms":
         return forms_dimension(network.d[block.layer - 1 : block.to + 1], network.r or 1)
     y = network.layers[block.layer - 1]
-    known = {"ffn": _ffn, "scores": _score_dimension, "values": _value_dimension, "attention": attention_dimension}
-    return known[block.part](network, y)
-
-
-def _score_dimension(network: Network, y: Layer) -> int | None:
-    """Rotations: a bilinear form in key and query for each distance; at distance 0 they are the same token."""
-    if not network.rotates:
-        return None
-    m, q, k = y.m, "q" in network.bias, "k" in network.bias
-    if network.norm == "layer":  # centred vectors, and the shift as a constant
-        m, q, k = m - 1, True, True
-    same = comb(m + 1, 2) + (m if q or k else 0) + (q and k)
-    if network.kind == "softmax" and k:  # its linear part and constant are no others than at a distance
-        same = comb(m + 1, 2)
-    apart = (distances(network) - 1) * (m + k) * (m + q)
-    return int(y.heads * min(same + apart, y.a * (m + k) * (m + q)))  # a/2 frequencies, a cosine and a sine each
+    if block.part == "attention":
+        return attention_dimension(network, y, outputs(network, y))
+    if block.part == "scores":
+        return y.heads * score_dimension(network, y) if network.rotates else None
+    return _value_dimension(network, y) if block.part == "values" else _ffn(network, y)
 
 
 def _value_dimension(network: Network, y: Layer) -> int | None:
     """Softmax: for each group the stack of its O_h V_g (no dv: V_g), of bounded rank, and one constant."""
     if network.kind != "softmax" or (y.dv is None and network.norm != "layer"):
         return None
-    reads = y.m - (network.norm == "layer")
+    reads = read_forms(network, y)[0]
     rows = y.n if y.dv is None else y.per_group * y.n
     rank = min(y.dv or y.n, reads, rows)
     constant = network.norm == "layer" or bool(set(network.bias) & {"v", "o"})
@@ -258,19 +254,8 @@ def _value_dimension(network: Network, y: Layer) -> int | None:
 def _ffn(network: Network, y: Layer) -> int | None:
     if y.ffn is None or y.ffn.power is None:
         return None
-    r = y.ffn.power
+    r, h, d = y.ffn.power, y.ffn.hidden, "d" in network.bias
     variables, constant = spanned(network, y) or (y.n, False)
-    if constant or "u" in network.bias:
-        return y.n * comb(variables + r, r)
-    return y.n * (comb(variables + r - 1, r) + ("d" in network.bias))
-
-
-def attention_dimension(network: Network, y: Layer) -> int | None:
-    """The dimension of a variety of functions that contains one attention layer's: matrices of bounded rank times features."""
-    n, constant = outputs(network, y), "o" in network.bias
-    if network.kind == "softmax":
-        return n * (y.m + bool(set(network.bias) & {"v", "o"})) if network.sees_itself_only else None
-    count, one = features(network, y)
-    rank = min(n, count, columns(network, y))
-    within = one and rank == min(n, count)  # all matrices: the constant bo is one of their columns
-    return rank * (n + count - rank) + n * (constant and not within)
+    if constant or "u" in network.bias:  # a constant is one more variable, and bd one of the forms
+        return int(y.n * comb(variables + r, r) - (not d and defective(variables + 1, h, r, y.n)))
+    return int(y.n * (comb(variables + r - 1, r) + d) - defective(variables, h, r, y.n))

@@ -25,8 +25,9 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from hashlib import shake_256
-from itertools import combinations, pairwise, product
+from itertools import combinations, combinations_with_replacement, pairwise, product
 from math import comb, isqrt, prod
 from operator import mul
 from pathlib import Path
@@ -1237,20 +1238,27 @@ def distances(net: Network) -> int:
     return len({j - key for j in range(net.t) for key in net.visible(j)})
 
 
+def read_forms(net: Network, layer: Layer) -> tuple[int, bool, bool, bool]:
+    """Return the number of variables of what attention reads, and whether values, keys and queries have a constant.
+
+    With LayerNorm it reads centred vectors, and the shift is a constant.
+    """
+    if net.norm == "layer":
+        return layer.m - 1, True, True, True
+    return layer.m, "v" in net.bias, "k" in net.bias, "q" in net.bias
+
+
 def score_space(net: Network, layer: Layer) -> int:
-    """Return the dimension of a space that contains all scores of a layer with rope: bilinear forms, one a distance.
+    """Return the dimension of a space that contains the scores of one head with rope: bilinear forms, one a distance.
 
     In softmax these are the differences of the scores to that of the query's own key.
     """
-    need(net.rope and not net.alone, "block: scores are for rope")
-    m, k, q = layer.m, "k" in net.bias, "q" in net.bias
-    if net.norm == "layer":  # centred vectors, and the shift as a constant
-        m, k, q = m - 1, True, True
+    m, _, k, q = read_forms(net, layer)
     itself = comb(m + 1, 2)  # distance 0: a polynomial of one token
     if net.kind == "lightning" or not k:  # in softmax the key bias has its linear part and constant at the distances
         itself += m * (k or q) + (k and q)
     form = (m + k) * (m + q)  # for each of a/2 frequencies cosine and sine, or for each distance
-    return layer.heads * min(itself + (distances(net) - 1) * form, layer.a * form)
+    return min(itself + (distances(net) - 1) * form, layer.a * form)
 
 
 def value_space(net: Network, layer: Layer) -> int:
@@ -1274,16 +1282,84 @@ def counted_rows(net: Network, layer: Layer) -> int:
 
 
 def attention_space(net: Network, i: int) -> int:
-    """Return the dimension of a linear space that contains all functions of the attention of layer i."""
-    layer, letters = net.layers[i - 1], net.bias
-    n, out = counted_rows(net, layer), "o" in letters
+    """Return the dimension of a variety that contains all functions of the attention of layer i.
+
+    A function is a sum of tensors (output) (value form) (key form) (query form); bo adds a constant.
+    """
+    layer = net.layers[i - 1]
+    n, out = counted_rows(net, layer), "o" in net.bias
+    m, v, k, q = read_forms(net, layer)
     if net.kind == "softmax":
         require(net.alone, "ambient", "softmax scores are no polynomials")
-        return n * (layer.m + bool(letters & set("vo")))  # affine maps
-    count, one = feature_count(net, i)
-    rank = min(n, count, value_columns(net, layer))
-    within = one and rank == min(n, count)  # any matrix of coefficients, a column of which is a constant
-    return rank * (n + count - rank) + n * (out and not within)
+        return n * (m + (v or out))  # affine maps
+    at_key = independent(m + v, m + k, m + max(v, k))  # quadratic polynomials in the key's token, then a linear one in the query
+    space, one = feature_count(net, i)
+    single = one_token_tells(net, i)
+    sizes = Forms(n, m + v, m + k, m + q, single)
+    shares = [(layer.kv, 1)] if not layer.dv else [(layer.kv, layer.heads // layer.kv), (layer.heads, 1)]
+    found = []
+    for parts, heads in shares:
+        reached = heads * parts * layer.dv or parts * sizes.values  # the outputs lie in the span of so many vectors
+        asked = heads * parts * layer.a  # and the query forms in that of so many
+        choices = [(0, sizes)]
+        if reached < n:
+            choices.append((reached * (n - reached), sizes._replace(outputs=reached)))
+        if asked < sizes.queries and not (single or net.rope):
+            choices.append((asked * (sizes.queries - asked), sizes._replace(queries=asked)))
+        for chosen, forms in choices:
+            linear = forms.outputs * (space if forms.queries == sizes.queries else at_key * forms.queries)
+            turned = score_space(net, layer) if net.rope and not single else None
+            joint = [part_space(forms, layer, j, heads, turned) if j else 0 for j in range(parts + 1)]  # j parts together
+            found.append(chosen + min(linear, *(parts // j * joint[j] + joint[parts % j] for j in range(1, parts + 1))) + n * out)
+    if one:  # any matrix of coefficients, a column of which is a constant
+        found.append(n * space)
+    return min(found)
+
+
+class Forms(NamedTuple):
+    """How many outputs, value, key and query forms there are, and whether all are of one token."""
+
+    outputs: int
+    values: int
+    keys: int
+    queries: int
+    one_token: bool
+
+
+def independent(one: int, other: int, all_forms: int) -> int:
+    """Return how many products of `one` and `other` forms can be independent: those of forms in both spaces commute."""
+    both = max(0, one + other - all_forms)
+    return one * other - both * (both - 1) // 2
+
+
+def ranked(r: int, height: int, width: int) -> int:
+    """Return the dimension of the matrices of this height and width that are sums of r of rank one."""
+    r = min(r, height, width)
+    return r * height + r * (width - r)
+
+
+def part_space(f: Forms, layer: Layer, j: int, heads: int, turned: int | None) -> int:
+    """Return the dimension of the sums of j parts, each with `heads` heads that share their value and key rows."""
+    rows = layer.dv or f.outputs
+    values, keys = min(j * rows, f.values), min(j * layer.a, f.keys)
+    spans = values * (f.values - values)
+    if turned is not None:  # (output, value form) x (scores), a sum of a product for each head
+        return spans + ranked(j * heads, f.outputs * values, turned)
+    spans += keys * (f.keys - keys)
+    if f.one_token:
+        scores = independent(keys, f.queries, max(f.keys, f.queries))
+        return spans + ranked(j * heads, f.outputs * values, scores)
+    at_key = independent(values, keys, max(f.values, f.keys))
+    found = [spans + ranked(j * heads, f.outputs * values, keys * f.queries)]
+    # (value form, key form) x (output, query form), a sum of a product for each value row with each key row of a part
+    found.append(spans + ranked(j * min(rows, values) * min(layer.a, keys), at_key, f.outputs * f.queries))
+    if j == 2 and layer.dv == 1 and f.values <= f.keys:  # v (keys) and w (keys) have v w in common, in the outputs of both
+        u = min(heads, f.outputs)
+        found.append(2 * (f.values - 1) + 2 * u * (f.outputs - u) + f.queries * (2 * u * f.keys - max(0, 2 * u - f.outputs)))
+    if j == 2 and layer.a == 1 and f.keys <= f.values:  # the same with keys for values and queries for outputs
+        u = min(heads, f.queries)
+        found.append(2 * (f.keys - 1) + 2 * u * (f.queries - u) + f.outputs * (2 * u * f.values - max(0, 2 * u - f.queries)))
+    return min(found)
 
 
 def one_token_tells(net: Network, i: int) -> bool:
@@ -1297,7 +1373,7 @@ def feature_count(net: Network, i: int) -> tuple[int, bool]:
     They are (value form)(key form) of a key z, summed over the keys, times a query form; forms may have a constant each.
     """
     layer = net.layers[i - 1]
-    m, k, v, q = layer.m, "k" in net.bias, "v" in net.bias, "q" in net.bias
+    m, v, k, q = read_forms(net, layer)
     pairs = comb(m + 1, 2) + m * (k or v)  # products of two forms in z that are not constant
     if one_token_tells(net, i):
         count = k + v + q
@@ -2044,7 +2120,8 @@ def block_space(c: Chart, i: int, part: str, to: int) -> int:
     if part == "attention":
         return attention_space(net, i)
     if part == "scores":
-        return score_space(net, layer)
+        need(net.rope and not net.alone, "block: scores are for rope")
+        return layer.heads * score_space(net, layer)
     if part == "values":
         return value_space(net, layer)
     if part == "ffn":
@@ -2053,9 +2130,10 @@ def block_space(c: Chart, i: int, part: str, to: int) -> int:
         columns, constants = stream_columns(c, i, "attention") if net.plain else ([], [])
         few = net.plain and len(columns) < n  # then polynomials in their coefficients
         variables = len(columns) if few else n
-        if "u" in net.bias or (few and constants):
-            return n * comb(variables + r, r)  # polynomials of degree at most r
-        return n * (comb(variables + r - 1, r) + ("d" in net.bias))
+        shift = "d" in net.bias
+        if "u" in net.bias or (few and constants):  # polynomials of degree at most r
+            return n * comb(variables + r, r) - (not shift and short(variables + 1, layer.h, r, n))
+        return n * (comb(variables + r - 1, r) + shift) - short(variables, layer.h, r, n)
     return run_space(net, i, to)
 
 
@@ -2069,9 +2147,49 @@ def run_space(net: Network, i: int, to: int) -> int:
     space = forms(c, degree)
     rank = min(hidden, n, space)
     bound = c * (m - c) + rank * (space + n - rank)
-    if to == i + 1 and n == 1 and ((net.power, m, hidden) == (3, 5, 7) or (net.power == 4 and 2 * hidden + 2 == m * (m + 1))):
-        bound -= 1  # sums of so many powers satisfy an equation (a determinant or minor of a flattening)
+    if to == i + 1 and rank == n:
+        bound -= short(c, hidden, net.power, n)  # sums of so many powers satisfy an equation (a minor of a flattening)
     return bound
+
+
+@lru_cache(maxsize=1000)
+def short(m: int, k: int, r: int, n: int) -> bool:
+    """Say whether a flattening shows that n sums of the same k r-th powers of linear forms in m variables do not fill.
+
+    It is linear in the n forms, has rank at most `one` where the n forms are multiples of one power, and more than k times that at
+    random forms. A single form is also looked at by its derivatives, m forms of degree r - 1.
+    """
+    if max(m, n) > 100 or k * (m + n - 1) < n * comb(m + r - 1, r):
+        return False
+    source = Source(2097143, 0)
+    for forms, degree in [(n, r)] + [(m, r - 1)] * (n == 1):
+        for p, i in product(range(forms), range(degree + 1)):
+            height, width = comb(forms, p) * comb(m + i - 1, i), comb(forms, p + 1) * comb(m + degree - i - 1, degree - i)
+            one = comb(forms - 1, p)
+            if k * one < min(height, width) and max(height, width) <= 100:
+                rows = flattening(source, m, degree, forms, p, i, degree < r)
+                if Packed(source.p).rank(rows) > k * one:
+                    return True
+    return False
+
+
+def flattening(source: Source, m: int, r: int, n: int, p: int, i: int, derived: bool) -> list[int]:
+    """Return the rows of f -> (w ^ f differentiated by g), w a wedge of p unit vectors of the n forms, g a monomial of degree i."""
+    packed, rows = Packed(source.p), []
+    wedges = list(combinations(range(n), p + 1))
+    rest = list(combinations_with_replacement(range(m), r - i))
+    for w, g in product(combinations(range(n), p), combinations_with_replacement(range(m), i)):
+        row = {}
+        for a, wedge in enumerate(wedges):
+            left = [o for o in wedge if o not in w]
+            if len(left) == 1:  # wedge = +-w ^ left
+                o = left[0]
+                for b, h in enumerate(rest):
+                    exponents = [(g + h + (o,) * derived).count(x) for x in range(m)]  # of one coefficient, for each form its own
+                    value = source.value(f"form {exponents}", 0 if derived else o)
+                    row[a * len(rest) + b] = value if wedge.index(o) % 2 == 0 else source.p - value
+        rows.append(packed.pack(row))
+    return rows
 
 
 PARTS = {
@@ -2106,14 +2224,14 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
     for n in range(inputs):
         x = [[(source.value("X", (n * width + r) * t + j), 0) for r in range(width)] for j in range(t)]
         draw = drawer(source, c.source)
+        if part in ("attention", "scores") and net.norm == "layer":  # centred vectors, and the shift
+            x = [[ring.sum([z, s]) for z, (s,) in zip(centred(net, i, ring, w, z), w[f"{i}.s1"][0], strict=True)] for z in x]
         if part == "attention":
             x = attention(few_tokens, i, ring, w, x, draw, n)
             if counted_rows(net, layer) < layer.n:
                 rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
                 x = [affine(ring, rows_read, None, token) for token in x]
         elif part == "scores":
-            if net.norm == "layer":
-                x = [[ring.sum([z, s]) for z, (s,) in zip(centred(net, i, ring, w, z), w[f"{i}.s1"][0], strict=True)] for z in x]
             q, k = queries_keys(net, i, ring, w, x, draw)
             x = []
             for h, j in product(range(len(q)), range(t)):

@@ -49,14 +49,24 @@ def as_one_token(network: Network, y: Layer) -> bool:
     return network.sees_itself_only or (rank_one(network, y) and not network.rope and not set(network.bias) & {"k", "v"})
 
 
+def read_forms(network: Network, y: Layer) -> tuple[int, set[str]]:
+    """How many linear forms there are of what attention reads, and the letters of value, key and query whose forms have a constant.
+
+    With LayerNorm they are forms of centred vectors, and the shift is a constant.
+    """
+    if network.norm == "layer":
+        return y.m - 1, set("qkv")
+    return y.m, set(network.bias) & set("qkv")
+
+
 def features(network: Network, y: Layer) -> tuple[int, bool]:
     """The number of functions of a lightning layer's input that its outputs without bo are combinations of, and whether 1 is one.
 
     Products of a value and a key form of a key token, summed over the keys, and a query form; with rotations, for each distance
     or for each of the a/2 frequencies' sine and cosine; at distance 0 key and query are the same token.
     """
-    letters = set(network.bias)
-    m, q, sides = y.m, "q" in letters, len(letters & {"k", "v"})
+    m, letters = read_forms(network, y)
+    q, sides = "q" in letters, len(letters & {"k", "v"})
     if as_one_token(network, y):  # products of three linear forms, some of them with a constant
         lines = q + sides
         return sum(comb(m + 2 - k, 3 - k) for k in range(min(lines, 2) + 1)) + (lines == 3), lines == 3

@@ -10,7 +10,8 @@ from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.rings import Array, PrimeField
 from . import span
-from .blocks import Block, attention_dimension, blocks
+from .attention_space import attention_dimension
+from .blocks import Block, blocks
 from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
 from .symmetries import Field, LinearBlocks, Null, catalogue, linear, nulls
@@ -156,4 +157,4 @@ def ambient_dimension(network: Network) -> int | None:
         return r * (m + n - r) + n * bool(set(network.bias) & set("voud"))
     if network.l > 1 or network.ffn:
         return None
-    return attention_dimension(network, network.layers[0])
+    return attention_dimension(network, network.layers[0], network.d[1])

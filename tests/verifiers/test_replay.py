@@ -968,9 +968,17 @@ def test_shapes_and_order() -> None:
     assert R.parse("softmax d=3 l=2 a=2 t=3") == R.parse("softmax d=3,3,3 a=2,2 t=3 heads=1,1")
 
 
-@pytest.mark.parametrize("spec", ["lightning d=3,3 a=3 t=2", "lightning d=3,3 a=3 t=1", "mlp d=2,2,1 r=2"])
-def test_ambient(spec: str) -> None:
-    assert R.ambient(R.parse(spec)) == {"1": 3 if spec[0] == "m" else 30, "2": 54}[spec[-1] if spec[0] == "l" else "1"]
+@pytest.mark.parametrize(
+    ("spec", "dimension"),
+    [
+        ("lightning d=3,3 a=3 t=2 heads=9", 54),
+        ("lightning d=3,3 a=3 t=1 heads=9", 30),
+        ("lightning d=3,3 a=3 t=2", 17),
+        ("mlp d=2,2,1 r=2", 3),
+    ],
+)
+def test_ambient(spec: str, dimension: int) -> None:
+    assert R.ambient(R.parse(spec)) == dimension
 
 
 # --------------------------------------------------------------------------------------------------------- command line
