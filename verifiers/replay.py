@@ -1387,8 +1387,8 @@ def feature_count(net: Network, i: int) -> tuple[int, bool]:
     cubic = comb(m + 2, 3) + comb(m + 1, 2) * (k or v or q)  # the token itself as key, terms of degree 3 and 2
     low = (places if k and v else k + v + q > 1) * m + (places if k and v and q else 0)
     exact = (D - 1) * pairs * (m + q) + cubic + low
-    turning = layer.a * (pairs + (k and v)) * (m + q)
-    return min(exact, turning), k and v and q and exact <= turning
+    turning = (layer.a * pairs + min(layer.a, places) * (k and v)) * (m + q)
+    return min(exact, turning), k and v and q and (exact <= turning or min(layer.a, places) == net.t)
 
 
 # ------------------------------------------------------------------------------------------------ upper bound: fields

@@ -79,8 +79,9 @@ def features(network: Network, y: Layer) -> tuple[int, bool]:
     own = comb(m + 2, 3) + comb(m + 1, 2) * (q + sides > 0)
     linear = positions * m if sides == 2 else m * (q + sides > 1)
     by_distance = (apart - 1) * moving * (m + q) + own + linear + positions * everything
-    by_frequency = y.a * (moving + (sides == 2)) * (m + q)
-    return min(by_distance, by_frequency), everything and by_distance <= by_frequency
+    by_frequency = (y.a * moving + min(y.a, positions) * (sides == 2)) * (m + q)
+    any_position = min(y.a, positions) == network.t  # then 1 is one of the functions of the position
+    return min(by_distance, by_frequency), everything and (by_distance <= by_frequency or any_position)
 
 
 def written(network: Network, y: Layer, after: str) -> tuple[int, bool]:
