@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import comb
 
 from ..numerics.network import Layer, Network
-from .stream_widths import as_one_token, distances, features, read_forms
+from .stream_widths import as_one_token, distances, features, outputs, read_forms
 
 
 @dataclass(frozen=True)
@@ -94,19 +94,20 @@ def of_rank(r: int, rows: int, columns: int) -> int:
     return r * (rows + columns - r)
 
 
-def attention_dimension(network: Network, y: Layer, outputs: int) -> int | None:
-    """The dimension of a variety that contains the functions of attention layer y, of whose outputs so many count; None: not known."""
+def attention_dimension(network: Network, y: Layer) -> int | None:
+    """The dimension of a variety that contains the functions of attention layer y, as far as its outputs count; None: not known."""
     m, letters = read_forms(network, y)
+    rows = outputs(network, y)
     if network.kind == "softmax":
-        return outputs * (m + ("v" in letters or "o" in network.bias)) if network.sees_itself_only else None
+        return rows * (m + ("v" in letters or "o" in network.bias)) if network.sees_itself_only else None
     values, keys, queries = (m + (letter in letters) for letter in "vkq")
     count, one = features(network, y)
     kernels = count if as_one_token(network, y) or network.rotates else None
     scores = score_dimension(network, y) if network.rotates else None
-    own = outputs * ("o" in network.bias)
-    found = [outputs * count] if one else []  # any matrix of coefficients, a column of which is a constant
-    for rows, heads, parts in _parts(y):
-        factors = Factors(outputs, values, keys, queries, rows, y.a, heads, parts, kernels, scores)
+    own = rows * ("o" in network.bias)
+    found = [rows * count] if one else []  # any matrix of coefficients, a column of which is a constant
+    for shared, heads, parts in _parts(y):
+        factors = Factors(rows, values, keys, queries, shared, y.a, heads, parts, kernels, scores)
         found += [own + spans + min(f.linear(), f.parts()) for spans, f in factors.narrowed()]
     return min(found)
 

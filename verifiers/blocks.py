@@ -234,7 +234,7 @@ def function_dimension(network: Network, block: Block) -> int | None:
         return forms_dimension(network.d[block.layer - 1 : block.to + 1], network.r or 1)
     y = network.layers[block.layer - 1]
     if block.part == "attention":
-        return attention_dimension(network, y, outputs(network, y))
+        return attention_dimension(network, y)
     if block.part == "scores":
         return y.heads * score_dimension(network, y) if network.rotates else None
     return _value_dimension(network, y) if block.part == "values" else _ffn(network, y)

@@ -157,4 +157,4 @@ def ambient_dimension(network: Network) -> int | None:
         return r * (m + n - r) + n * bool(set(network.bias) & set("voud"))
     if network.l > 1 or network.ffn:
         return None
-    return attention_dimension(network, network.layers[0], network.d[1])
+    return attention_dimension(network, network.layers[0])

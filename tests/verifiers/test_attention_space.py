@@ -66,8 +66,7 @@ def exact_rank(network: Network) -> int:
 
 
 def dimension(network: Network, module: types.ModuleType = attention_space) -> int:
-    y = network.layers[0]
-    return module.attention_dimension(network, y, outputs(network, y))
+    return module.attention_dimension(network, network.layers[0])
 
 
 def test_never_below_the_exact_rank_and_often_equal() -> None:
@@ -95,10 +94,10 @@ MUTANTS = [
     ("if one else []", "if True else []", "lightning d=1,1 a=1 t=3 skip causal bias=qvo norm=layer"),
     ("network.sees_itself_only or network.rotates else None", "network.sees_itself_only else None", "lightning d=1,1 a=2 t=2 skip causal rope"),
     ("y.a * form)", "y.a // 2 * form)", "lightning d=1,1 a=2 t=2 skip causal rope"),
-    ("if rows == 1 and own <= other:", "if rows == 1:", "lightning d=1,3 a=1 t=2 heads=4 kv=2 bias=k"),
+    ("if rows == 1 and own <= other:", "if rows == 1:", "lightning d=2,2 a=3 t=2 heads=6 kv=2 dv=1 bias=vo"),
     ("max(forms, others)", "min(forms, others)", "lightning d=1,1 a=1 t=2 dv=1 skip causal bias=qvo norm=rms"),
     ("self.heads * self.rows or self.values", "self.heads * self.rows or 1", "lightning d=2,2 a=1 t=2"),
-    ('    own = outputs * ("o" in network.bias)', "    own = 0", "lightning d=1,1 a=1 t=2 dv=1 skip causal bias=qvo norm=rms"),
+    ('    own = rows * ("o" in network.bias)', "    own = 0", "lightning d=1,1 a=1 t=2 dv=1 skip causal bias=qvo norm=rms"),
     ("max(0, 2 * heads - narrow)", "heads", "lightning d=3,1 a=1 t=3 heads=2"),
     ("if rows == 1 and", "if", "lightning d=2,3 a=1 t=2 heads=4 kv=2 causal"),
     ("u * (self.keys - u)", "0", "lightning d=2,2 a=1 t=2"),

@@ -12,7 +12,7 @@ from neuromanifold.numerics.forward import record
 from neuromanifold.numerics.network import Network
 from neuromanifold.numerics.notation import parse
 from neuromanifold.numerics.rings import PrimeField
-from neuromanifold.verifiers.blocks import attention_dimension
+from neuromanifold.verifiers.attention_space import attention_dimension
 from neuromanifold.verifiers.certificate import dumps, prove_bounds
 from neuromanifold.verifiers.lower import rank_lower_bound
 from neuromanifold.verifiers.reductions import Reduction, reduce
