@@ -92,9 +92,8 @@ def test_writer_and_checker_agree() -> None:
 # (what is changed in the formulas, a layer for which the result is then below the exact rank)
 MUTANTS = [
     ("if one else []", "if True else []", "lightning d=1,1 a=1 t=3 skip causal bias=qvo norm=layer"),
-    ("network.sees_itself_only or network.rotates else None", "network.sees_itself_only else None", "lightning d=1,1 a=2 t=2 skip causal rope"),
     ("y.a * form)", "y.a // 2 * form)", "lightning d=1,1 a=2 t=2 skip causal rope"),
-    ("if rows == 1 and own <= other:", "if rows == 1:", "lightning d=2,2 a=3 t=2 heads=6 kv=2 dv=1 bias=vo"),
+    ("if rows == 1 and own <= other:", "if rows == 1:", "lightning d=1,3 a=1 t=2 heads=4 kv=2 bias=k"),
     ("max(forms, others)", "min(forms, others)", "lightning d=1,1 a=1 t=2 dv=1 skip causal bias=qvo norm=rms"),
     ("self.heads * self.rows or self.values", "self.heads * self.rows or 1", "lightning d=2,2 a=1 t=2"),
     ('    own = rows * ("o" in network.bias)', "    own = 0", "lightning d=1,1 a=1 t=2 dv=1 skip causal bias=qvo norm=rms"),
