@@ -85,6 +85,9 @@ class Block:
         elif self.part == "values":
             fixed = {n: p.generic(f"{y.index}.{n}", (y.m,)) for n in ("g1", "s1") if network.norm == "layer"}
             p.output = _values(p, network, y, params | fixed)
+            if outputs(network, y) < y.n:
+                apart = np.eye(p.shape(p.output)[0], dtype=int)[:, :, None]  # what one token has for each head, as tokens
+                p.output = _read(p, y, p.einsum("kno,kto->nt", p.output, p.const(apart)))
         else:
             alone = as_one_token(network, y) and network.kind == "lightning"
             seen = replace(network, t=1, causal=False, window=None) if alone else network
@@ -244,11 +247,11 @@ def _value_dimension(network: Network, y: Layer) -> int | None:
     """Softmax: for each group the stack of its O_h V_g (no dv: V_g), of bounded rank, and one constant."""
     if network.kind != "softmax" or (y.dv is None and network.norm != "layer"):
         return None
-    reads = read_forms(network, y)[0]
-    rows = y.n if y.dv is None else y.per_group * y.n
-    rank = min(y.dv or y.n, reads, rows)
+    reads, n = read_forms(network, y)[0], outputs(network, y)
+    rows = n if y.dv is None else y.per_group * n
+    rank = min(y.dv or n, reads, rows)
     constant = network.norm == "layer" or bool(set(network.bias) & {"v", "o"})
-    return y.kv * rank * (rows + reads - rank) + y.n * constant
+    return y.kv * rank * (rows + reads - rank) + n * constant
 
 
 def _ffn(network: Network, y: Layer) -> int | None:

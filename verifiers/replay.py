@@ -1220,8 +1220,18 @@ def ambient(net: Network) -> int:
             ranks += [x for layer in net.layers for x in (layer.n, layer.kv * layer.dv, layer.h) if x]
         rank = min(ranks)  # affine maps through the narrowest place
         return rank * (first.m + last.n - rank) + last.n * bool(net.bias & set("voud"))
-    require(len(net.layers) == 1 and not net.ffn, "ambient", "only for one layer without ffn")
-    return attention_space(net, 1)
+    spaces = [] if len(net.layers) > 1 or net.ffn else [attention_space(net, 1)]
+    if net.alone and not any(layer.act in ACTIVATIONS for layer in net.layers):
+        degree = 1  # of polynomials in one token: attention takes three factors of it (softmax one), a power r
+        for layer in net.layers:
+            degree *= (3 if net.kind == "lightning" else 1) * int(layer.act or 1)
+            require(degree <= 1000, "ambient", "the degree is more than 1000")
+        if net.skip or net.bias:
+            spaces.append(last.n * (comb(first.m + degree, degree) - (not net.bias)))
+        else:
+            spaces.append(last.n * comb(first.m + degree - 1, degree))
+    require(bool(spaces), "ambient", "only for one token or one layer without ffn")
+    return min(spaces)
 
 
 def forms(variables: int, degree: int) -> int:
@@ -1269,9 +1279,10 @@ def value_space(net: Network, layer: Layer) -> int:
     flat = net.norm == "layer"
     need(net.kind == "softmax" and (layer.dv or flat), "block: no such values")
     need(layer.heads % layer.kv == 0, "block: groups of different sizes")
-    rows, reads = layer.n * (layer.heads // layer.kv if layer.dv else 1), layer.m - flat
-    rank = min(layer.dv or layer.n, reads, rows)
-    return layer.kv * rank * (rows + reads - rank) + (layer.n if flat or net.bias & set("vo") else 0)
+    n = counted_rows(net, layer)
+    rows, reads = n * (layer.heads // layer.kv if layer.dv else 1), layer.m - flat
+    rank = min(layer.dv or n, reads, rows)
+    return layer.kv * rank * (rows + reads - rank) + (n if flat or net.bias & set("vo") else 0)
 
 
 def counted_rows(net: Network, layer: Layer) -> int:
@@ -2228,9 +2239,6 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
             x = [[ring.sum([z, s]) for z, (s,) in zip(centred(net, i, ring, w, z), w[f"{i}.s1"][0], strict=True)] for z in x]
         if part == "attention":
             x = attention(few_tokens, i, ring, w, x, draw, n)
-            if counted_rows(net, layer) < layer.n:
-                rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
-                x = [affine(ring, rows_read, None, token) for token in x]
         elif part == "scores":
             q, k = queries_keys(net, i, ring, w, x, draw)
             x = []
@@ -2251,6 +2259,9 @@ def block_function(c: Chart, i: int, part: str, to: int, inputs: int, packed: Pa
             for k in range(i, to + 1):
                 x = [affine(ring, w[f"{k}.W"][0], None, token) for token in x]
                 x = [[power(ring, z, net.power) for z in token] for token in x] if k < to else x
+        if part in ("attention", "values") and counted_rows(net, layer) < layer.n:
+            rows_read = [row for W, _, _ in readers(net, i, "attention") for row in w[f"{i}.{W}"][0]]
+            x = [affine(ring, rows_read, None, token) for token in x]
         ring.derive([value for token in x for value in token])
     return ring.columns()
 

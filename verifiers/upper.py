@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any
 
 from ..numerics.network import Network
@@ -18,6 +19,7 @@ from .symmetries import Field, LinearBlocks, Null, catalogue, linear, nulls
 from .symmetries import free_scores as free
 
 Symmetry = Field | Null | Block | LinearBlocks
+MAX_DEGREE = 1_000  # of a network of one token that is looked at
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,20 @@ def ambient_dimension(network: Network) -> int | None:
             ranks += tuple(y.dv * y.kv for y in network.layers if y.dv) + tuple(f.hidden for f in network.ffn or ())
         r, m, n = min(ranks), network.d[0], network.d[-1]
         return r * (m + n - r) + n * bool(set(network.bias) & set("voud"))
-    if network.l > 1 or network.ffn:
+    found = [] if network.l > 1 or network.ffn else [attention_dimension(network, network.layers[0])]
+    return min((d for d in [*found, _polynomials(network)] if d is not None), default=None)
+
+
+def _polynomials(network: Network) -> int | None:
+    """The polynomials, as many as outputs, of the degree in one token that the network has; None where it has no degree up to `MAX_DEGREE`."""
+    powers = [f.power for f in network.ffn or ()]
+    if not network.sees_itself_only or None in powers:
         return None
-    return attention_dimension(network, network.layers[0])
+    degree, m, n = 1, network.d[0], network.d[-1]
+    for factor in [*(p or 1 for p in powers), *([3] * network.l if network.kind == "lightning" else [])]:
+        degree *= factor
+        if degree > MAX_DEGREE:
+            return None
+    if network.skip or network.bias:  # lower degrees, too; constants with biases only
+        return int(n * (comb(m + degree, degree) - (not network.bias)))
+    return int(n * comb(m + degree - 1, degree))
