@@ -102,7 +102,7 @@ class Block:
         names = [s.data for s in p.instructions if s.operation == "param"]
         drawn = Point(seed, ring.p, f"block/{self.layer}/").inputs(p, range(self.inputs))
         if self.part == "ffn":
-            columns, constants = spanning(network, point, self.layer, "attention")
+            columns, constants = spanning(network, point, self.layer, "attention", ring)
             total: Array = sum(constants[1:], constants[0]) if constants else np.zeros((0, 1), dtype=np.int64)
             point = {**point, "columns": np.concatenate(columns, axis=1), "constant": total}
         read = {s.data: point[s.data] for s in p.instructions if s.operation == "generic" and s.data in point}
@@ -128,7 +128,7 @@ def spanned(network: Network, y: Layer) -> tuple[int, bool] | None:
     if network.skip or network.norm:
         return None
     shapes = {name: np.zeros(shape, dtype=np.int64) for name, shape in network.parameter_shapes()}
-    columns, constants = spanning(network, shapes, y.index, "attention")
+    columns, constants = spanning(network, shapes, y.index, "attention", PrimeField())
     count = sum(m.shape[1] for m in columns)
     return (count, bool(constants)) if count < y.n else None
 

@@ -1817,7 +1817,64 @@ def constant_step(c: Chart, i: int, after: str) -> tuple[dict[tuple[str, int], i
 
 
 def stream_columns(c: Chart, i: int, after: str) -> tuple[list[list[int]], list[list[int]]]:
-    """Return vectors that span, with the constants that are the second part, the values of the stream of layer i."""
+    """Return vectors that span, with the constants that are the second part, the values of the stream of layer i.
+
+    Where attention reads a stream of few vectors, what it makes of them may be fewer vectors than its matrices have columns.
+    """
+    moving, constants = written_columns(c, i, after)
+    if after == "attention" and i > 1 and c.net.plain:
+        read = stream_columns(c, i - 1, "ffn" if c.layer(i - 1).h else "attention")
+        if len(read[0]) < c.layer(i).m:
+            few = attended_columns(c, i, *read)
+            if len(few[0]) < len(moving):
+                return few
+    return moving, constants
+
+
+def attended_columns(
+    c: Chart, i: int, read: list[list[int]], shifts: list[list[int]]
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return vectors and constants that span what attention makes of tokens that are combinations of vectors, plus a shift."""
+    net, layer = c.net, c.layer(i)
+
+    def times(name: str, k: int, vector: Sequence[int]) -> list[int]:
+        start, rows, width = c.at[f"{i}.{name}", k]
+        return [sum(c.flat[start + r * width + x] * vector[x] for x in range(width)) % c.p for r in range(rows)]
+
+    def value(head: int, vector: list[int], bias: bool) -> list[int]:
+        found, group = times("V", layer.group(head), vector), layer.group(head)
+        if bias:
+            start = c.at[f"{i}.bv", group][0]
+            found = [a + c.flat[start + r] for r, a in enumerate(found)]
+        return times("O", head, found) if layer.dv else found
+
+    constants = [[c.flat[c.at[f"{i}.bo", 0][0] + r] for r in range(layer.n)]] if "o" in net.bias else []
+    if net.kind == "lightning" and len(read) == 1 and not shifts and not net.bias & set("qkv") and (net.alone or not net.rope):
+        # tokens are multiples of one vector: the output is a sum of products of three of them, times this
+        numbers = [
+            sum(a * b for a, b in zip(times("K", layer.group(h), read[0]), times("Q", h, read[0]), strict=True))
+            for h in range(layer.heads)
+        ]
+        made = [value(h, read[0], False) for h in range(layer.heads)]
+        return [[sum(a * b for a, b in zip(numbers, z, strict=True)) % c.p for z in zip(*made, strict=True)]], constants
+    moving = []
+    for h in range(layer.heads):
+        members = layer.members(layer.group(h))
+        if not layer.dv and h != members[0]:
+            continue  # the same values as those of the first head of the group
+        moving += [value(h, vector, False) for vector in read]
+        if shifts or "v" in net.bias:
+            shift = [sum(z) for z in zip(*shifts, strict=True)] if shifts else [0] * layer.m
+            offset = value(h, shift, "v" in net.bias)
+            if net.kind == "softmax":  # weights sum to one
+                constants.append([(1 if layer.dv else len(members)) * a for a in offset])
+            else:
+                moving.append(offset)
+    return moving, [[sum(z) % c.p for z in zip(*constants, strict=True)]] if constants else []
+
+
+def written_columns(c: Chart, i: int, after: str) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the columns of what writes the stream, and the constants."""
     layer, net = c.layer(i), c.net
 
     def of(name: str, k: int) -> list[list[int]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.network import Network
+from ...numerics.network import Layer, Network
 from ...numerics.rank import kernel
 from ...numerics.rings import Array, PrimeField
 from .field import parse_words, words_at
@@ -52,7 +52,7 @@ class Null:
                         column[:, k] = n
                         moved.append(_flat(network, {name: column}))
         else:
-            moving, constants = spanning(network, point, self.layer, self.after)
+            moving, constants = spanning(network, point, self.layer, self.after, ring)
             for n in _orthogonal(np.concatenate([*moving, *constants], axis=1).T, ring):
                 moved += self._unseen(network, point, ring, n, None)
             if constants:
@@ -112,7 +112,7 @@ def nulls(network: Network) -> Iterator[Null]:
             null = Null("unseen", y.index, after)
             if not consumers_of(network, y, after):
                 continue
-            if sum(m.shape[1] for m in spanning(network, shapes, null.layer, null.after)[0]) < y.n:
+            if sum(m.shape[1] for m in spanning(network, shapes, null.layer, null.after, PrimeField())[0]) < y.n:
                 yield null
             null = Null("unread", y.index, after)
             if sum(len(_at(shapes, s)) for s in _reading(network, null)) < y.n:
@@ -135,8 +135,13 @@ def _reading(network: Network, null: Null) -> list[str]:
     return found
 
 
-def spanning(network: Network, point: Mapping[str, Array], layer: int, after: str) -> tuple[list[Array], list[Array]]:
-    """Columns that span the stream's values, and its constants: in softmax value biases are constants, as weights sum to one."""
+def spanning(
+    network: Network, point: Mapping[str, Array], layer: int, after: str, ring: PrimeField
+) -> tuple[list[Array], list[Array]]:
+    """Columns that span the stream's values, and its constants: in softmax value biases are constants, as weights sum to one.
+
+    Of a network without skip and norm: where attention reads a stream of few columns P, O_h V_g P may be fewer columns than O_h or V_g.
+    """
     y = network.layers[layer - 1]
     matrices: list[Array] = []
     constants: list[Array] = []
@@ -148,4 +153,47 @@ def spanning(network: Network, point: Mapping[str, Array], layer: int, after: st
     if network.kind == "softmax" and after == "attention" and y.dv is None and "v" in network.bias:
         summed: Array = y.per_group * np.sum(point[f"{layer}.bv"], axis=0)[:, None]
         constants = [summed + constants[0]] if constants else [summed]
+    through = None if after == "ffn" or layer == 1 or network.skip else _through(network, point, y, ring)
+    if through and sum(m.shape[1] for m in through[0]) < sum(m.shape[1] for m in matrices):
+        return through
     return matrices, constants
+
+
+def _through(
+    network: Network, point: Mapping[str, Array], y: Layer, ring: PrimeField
+) -> tuple[list[Array], list[Array]] | None:
+    """Columns and constants of what attention makes of a stream P z + c with fewer columns in P than coordinates; None where it has not."""
+    before = network.layers[y.index - 2]
+    moving, constants = spanning(network, point, before.index, "ffn" if before.ffn else "attention", ring)
+    if sum(m.shape[1] for m in moving) >= y.m:
+        return None
+    i, letters, soft = y.index, set(network.bias), network.kind == "softmax"
+    columns = ring.lift(np.concatenate(moving, axis=1))
+    fixed = [ring.lift(_at(point, f"{i}.bo"))] if "o" in letters else []
+
+    def value(head: int, vectors: Array, bias: bool = False) -> Array:
+        group = y.group_of(head)
+        found = ring.matmul(ring.lift(point[f"{i}.V"][group]), vectors)
+        if bias:
+            found = ring.add(found, ring.lift(point[f"{i}.bv"][group][:, None]))
+        return found if y.dv is None else ring.matmul(ring.lift(point[f"{i}.O"][head]), found)
+
+    if not (soft or columns.shape[1] > 1 or constants or letters & set("qkv") or network.rotates):
+        total = np.zeros((y.n, 1))  # tokens are numbers times P: sums of their products times this vector
+        for head in range(y.heads):
+            key, query = (
+                ring.matmul(ring.lift(point[f"{i}.{n}"][k]), columns) for n, k in (("K", y.group_of(head)), ("Q", head))
+            )
+            total = ring.add(total, ring.mul(value(head, columns), ring.matmul(key.T, query)))
+        return [ring.integers(total)], [ring.integers(b) for b in fixed]
+    made: list[Array] = []
+    for head in range(0, y.heads, 1 if y.dv is not None else y.per_group):  # without dv heads of a group differ in nothing
+        made.append(value(head, columns))
+        if constants or "v" in letters:
+            constant = sum(constants[1:], constants[0]) if constants else np.zeros((y.m, 1), dtype=np.int64)
+            offset = value(head, ring.lift(constant), "v" in letters)
+            if soft:  # weights sum to one
+                fixed.append(ring.mul(offset, ring.lift(np.array([1 if y.dv is not None else y.per_group]))))
+            else:
+                made.append(offset)
+    return [ring.integers(m) for m in made], [ring.integers(ring.reduce(sum(fixed[1:], fixed[0])))] if fixed else []
