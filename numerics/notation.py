@@ -19,6 +19,7 @@ LIST_FIELDS = ("d", "a", "heads", "kv", "dv", "ffn")
 FLAGS = ("skip", "causal", "rope", "alibi")
 FIELDS = (*SIZE_FIELDS, *FLAGS, "bias", "norm", "ffn")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
+_MULTIPLE = re.compile(r"([1-9][0-9]{0,3})?((?!e[0-9])[a-z][a-z0-9_]{0,15})")  # 2h; 1e3 is none
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -32,7 +33,7 @@ class NotationError(NetworkError):
 
 @dataclass(frozen=True)
 class Family:
-    """A description with named free sizes, such as `softmax d=n l=2 a=2 t=3`; equal names are equal sizes."""
+    """A description with named free sizes, such as `softmax d=n l=2 a=2 t=3`; equal names are equal sizes, `heads=2h` is twice h."""
 
     text: str
     names: tuple[str, ...]
@@ -46,7 +47,7 @@ class Family:
 
     @property
     def fields(self) -> dict[str, tuple[int | str, ...]]:
-        """The sizes of each field as given, numbers or names; ffn is left out."""
+        """The sizes of each field as given, numbers, names or multiples of names; ffn is left out."""
         words = _read_words(self.text)
         return {
             name: tuple(int(v) if v.isdigit() else v for v in word.values)
@@ -65,6 +66,12 @@ def parse(text: str) -> Network:
         names = ", ".join(found.names)
         raise UnsupportedNetwork("family", f"{found.text!r} is a family ({names} free): ask oracle.family for it, or give numbers")
     return found
+
+
+def multiple(size: str) -> tuple[int, str]:
+    """A size as number and name: `2n` is (2, "n"), `n` is (1, "n"), `2` is (2, "")."""
+    digits = size[: len(size) - len(size.lstrip("0123456789"))]
+    return int(digits or 1), size[len(digits) :]
 
 
 def parse_any(text: str) -> Network | Family:
@@ -89,6 +96,8 @@ class _Word:
         if self.field not in (*SIZE_FIELDS, "ffn"):
             return []
         heads = [v.partition(":")[0] for v in self.values]
+        if self.field == "heads":
+            return [m[2] for m in map(_MULTIPLE.fullmatch, heads) if m]
         return [v for v in heads if _NAME.fullmatch(v)]
 
 
@@ -127,7 +136,8 @@ def _read_words(text: str) -> dict[str, _Word]:
 def _check_values(word: _Word) -> None:
     where = word.column + len(word.field) + 1
     for value in word.values:
-        if word.field in SIZE_FIELDS and not (_NUMBER.fullmatch(value) or _NAME.fullmatch(value)):
+        named = _MULTIPLE if word.field == "heads" else _NAME
+        if word.field in SIZE_FIELDS and not (_NUMBER.fullmatch(value) or named.fullmatch(value)):
             raise NotationError(f"{word.field}={_short(value)} is not a size (1, 2, 3, ... or a lower-case name)", where)
         if word.field == "ffn":
             hidden, colon, activation = value.partition(":")
@@ -145,7 +155,8 @@ def _build(words: dict[str, _Word], sizes: dict[str, int]) -> Network:
     kind = words["kind"].values[0]
 
     def resolve(text: str) -> int:
-        return int(text) if text.isdigit() else sizes[text]
+        times, name = multiple(text)
+        return times * (sizes[name] if name else 1)
 
     def one(field: str) -> int | None:
         return resolve(words[field].values[0]) if field in words else None

@@ -70,17 +70,28 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
     said.append(f"{core} >= {max(2, base) * unit}")
     said += [_half(x, core, m == core) for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if i in forms and x != "1"]
     if unit == 2:
-        said += [f"{v} even" for v in dict.fromkeys([*a, *d])]
+        said += [f"{v} even" for v in dict.fromkeys([*a, *d]) if not v.isdigit()]
     if "dv" in f:
         dv, groups = str(f["dv"][0]), str(f.get("kv", f.get("heads", (1,)))[0])
         largest = {*filter(str.isdigit, (a[0], dv))}
         rows = dict.fromkeys([*(x for x in (a[0], dv) if not x.isdigit()), *sorted(largest, key=int)[-1:]])
         row = next(iter(rows)) if len(rows) == 1 else f"max({', '.join(rows)})"
-        said.append(f"{groups}*{row} <= {d[0]}" if groups != "1" else f"{row} <= {d[0]}")
+        said.append(f"{_product(groups, row)} <= {d[0]}")
         said += [f"{a[0]} <= {dv}"] if groups != "1" and a[0] != dv else []
     else:
         said += [f"{x} <= {m}" for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if x != m and i not in forms]
     return _reduced(said)
+
+
+def _product(groups: str, row: str) -> str:
+    """The coordinates of all blocks.
+
+    >>> _product("3", "2"), _product("h", "4"), _product("1", "k"), _product("h", "max(k, m)")
+    ('6', '4*h', 'k', 'h*max(k, m)')
+    """
+    if groups.isdigit() and row.isdigit():
+        return str(int(groups) * int(row))
+    return row if groups == "1" else f"{row}*{groups}" if row.isdigit() else f"{groups}*{row}"
 
 
 def _half(rows: str, core: str, all_of_it: bool) -> str:

@@ -2666,6 +2666,7 @@ def chart_size(net: Network, forms: frozenset[int]) -> int:
 
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,15}")
+HEADS = re.compile(r"([1-9][0-9]{0,3})?((?!e[0-9])[a-z][a-z0-9_]{0,15})")  # heads may be a multiple of kv: heads=2h kv=h
 MAX_MEMBERS = 40_000
 MAX_DEGREE = 4
 
@@ -2689,7 +2690,7 @@ class Family(NamedTuple):
     @property
     def forms(self) -> frozenset[int]:
         """The layers, from 1, that read one token or a stream of rank one in every member whose named head widths are not 1."""
-        l = len(self.values("d")) - 1 or int(next(iter(self.values("l")), "0")[:4] or 0)
+        l = len(self.values("d")) - 1 or self.layers - 1
         a = self.values("a") * (l if len(self.values("a")) == 1 else 1)
         if self.words[0][0] != "lightning":
             return frozenset()
@@ -2700,19 +2701,23 @@ class Family(NamedTuple):
 
     def at(self, sizes: Mapping[str, int]) -> str:
         """Return the spec with numbers for names."""
-        made = [
-            key + equals + ",".join(str(sizes.get(v, v)) if key in NAMED else v for v in values)
-            for key, equals, values in self.words
-        ]
-        return " ".join(made)
+        return " ".join(key + equals + ",".join(number(key, v, sizes) for v in values) for key, equals, values in self.words)
 
 
-NAMED = ("d", "a", "dv", "heads")  # where sizes may be named
-FAMILY_KEYS = (*NAMED, "l", "t", "kv", "window", "skip", "causal", "rope", "alibi")
+NAMED = ("d", "a", "dv", "heads", "kv")  # where sizes may be named
+FAMILY_KEYS = (*NAMED, "l", "t", "window", "skip", "causal", "rope", "alibi")
+
+
+def number(key: str, value: str, sizes: Mapping[str, int]) -> str:
+    """Return a value of a key with the number for its name, if it has one."""
+    named = HEADS.fullmatch(value) if key == "heads" else None
+    if named and named[2] in sizes:
+        return str(int(named[1] or 1) * sizes[named[2]])
+    return str(sizes.get(value, value)) if key in NAMED else value
 
 
 def read_family(spec: str) -> Family:
-    """Read a spec in which widths, a, dv and heads may be names."""
+    """Read a spec in which widths, a, dv, heads and kv may be names, and heads multiples of one."""
     require(len(spec) <= MAX_TEXT, "caps", f"spec longer than {MAX_TEXT} characters")
     words: list[tuple[str, str, list[str]]] = []
     names: set[str] = set()
@@ -2721,14 +2726,23 @@ def read_family(spec: str) -> Family:
         values = value.split(",") if equals else []
         require(not words or key in FAMILY_KEYS, "spec", f"families have no {ascii(key)[:30]}")
         words.append((key, equals, values))
-        names |= {v for v in values if key in NAMED and NAME.fullmatch(v)}
+        found = [HEADS.fullmatch(v) for v in values] if key == "heads" else [NAME.fullmatch(v) for v in values if key in NAMED]
+        names |= {m[0] if key != "heads" else m[2] for m in found if m}
     require(0 < len(names) <= 6, "spec", "a family has one to six named sizes")
     return Family(tuple(words), tuple(sorted(names)))
 
 
 def family_bounds(family: Family, least: int) -> dict[str, int]:
     """Return how large the small members are; any member compresses to one of them with the same types (PROOFS section 6)."""
-    heads, rows, widths = ({v for v in family.values(key) if NAME.fullmatch(v)} for key in ("heads", "a", "d"))
+    rows, widths = ({v for v in family.values(key) if NAME.fullmatch(v)} for key in ("a", "d"))
+    counted_heads = [HEADS.fullmatch(v) for v in family.values("heads")]
+    heads = {m[2] for m in counted_heads if m}
+    times = [int(m[1] or 1) for m in counted_heads if m]
+    groups = family.values("kv")
+    if groups:
+        grouped = {v for v in groups if NAME.fullmatch(v)}
+        require(heads == grouped, "spec", "a named number of heads is a multiple of a named number of groups, or both are given")
+    require(not heads or times == [1] or (times and groups), "spec", "multiples of heads come with groups")
     with_dv = bool(family.values("dv"))
     rows |= {v for v in family.values("dv") if NAME.fullmatch(v)}
     numbers = [int(v) for key in ("a", "dv") for v in family.values(key) if v.isdigit()]
@@ -2742,14 +2756,12 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
     start = max([4, least, *numbers, *(2 * int(v) for v in counted - doubled)])
     apart = 6 if doubled else 2 * unit
     require(not (heads & (rows | widths)), "spec", "heads share no name with other sizes")
-    require(not (heads and family.values("kv")), "spec", "a named number of heads comes without kv")
     if not with_dv:
         most = max([start, *(int(v) for v in family.values("d") if v.isdigit())]) + apart * len(rows | widths)
         return {n: most // 2 if n in doubled else most for n in family.names}
     require(not rows & widths, "spec", "with dv widths share no name with rows")
     require(all(len(set(family.values(key))) <= 1 for key in ("d", "a", "dv", "heads", "kv")), "spec", "layers differ")
-    groups = (family.values("kv") or family.values("heads") or ["1"])[0]
-    kv = int(groups) if groups.isdigit() else max(3, least)
+    kv = max(3, least) if heads else int((groups or family.values("heads") or ["1"])[0])
     tall = start + apart * len(rows)
     wide = max(kv * (tall + unit) + 2 * unit, start)
     return {n: kv if n in heads else tall if n in rows else wide for n in family.names}
@@ -2813,7 +2825,7 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
     """Return the sizes as a network, without asking whether it is one: the chart's formula is a polynomial in them."""
 
     def numbers(key: str, missing: list[int]) -> list[int]:
-        return [at[v] if v in at else size(v) for v in family.values(key)] or missing
+        return [size(number(key, v, at)) for v in family.values(key)] or missing
 
     words = [key for key, _, _ in family.words]
     d = numbers("d", [])

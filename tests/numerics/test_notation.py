@@ -165,6 +165,11 @@ def test_families():
     assert family.at(p=2, q=3, r=4) == parse("lightning d=2,3,3,4 a=2 t=3")
     assert parse_any("softmax d=n l=2 a=2 t=3").at(n=5) == parse("softmax d=5,5,5 a=2 t=3")
     assert parse_any("lightning d=n,n a=n t=2 ffn=h:2").at(n=2, h=3) == parse("lightning d=2,2 a=2 t=2 ffn=3:2")
+    assert parse_any("softmax d=n,n a=n t=2 heads=4h kv=h dv=1").names == ("h", "n")
+    assert parse_any("softmax d=n,n a=n t=2 heads=4h kv=h dv=1").at(n=3, h=2) == parse("softmax d=3,3 a=3 t=2 heads=8 kv=2 dv=1")
+    for text in ("softmax d=2n,3 a=2 t=2", "softmax d=3,3 a=2 t=2 heads=0h dv=1", "softmax d=3,3 a=2 t=2 heads=2e3 dv=1"):
+        with pytest.raises(NetworkError, match="not a size"):
+            parse_any(text)
     with pytest.raises(NetworkError, match="needs sizes for q, r"):
         family.at(p=2)
     with pytest.raises(NetworkError, match="out of range"):

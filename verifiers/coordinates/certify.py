@@ -19,6 +19,7 @@ from .types import INPUT, SetType, block_width, core_width, set_types, unit_size
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
+FIXED_TOKENS = f"rope or alibi without a causal mask fix the number of tokens, and at most {TOKENS[-1]} are covered: take t <= {TOKENS[-1]}, or causal"
 BASES = (0, 1, 2)
 MAX_COLUMNS = 1_200  # of the largest block, about: what the checker replays within its budget
 MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
@@ -149,7 +150,7 @@ def coordinate_certificate(network: Network, seed: int = 0, deadline: float | No
     if reason:
         raise NotCovered(reason)
     ring = PrimeField(DEFAULT_PRIME)
-    short = "no number of tokens is allowed"
+    short = FIXED_TOKENS
     for tokens in token_choices(network):
         sides: dict[str, Any] = {}
         if network.kind == "softmax":

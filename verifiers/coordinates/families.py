@@ -10,12 +10,13 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ...numerics.network import Network, NetworkError
-from ...numerics.notation import Family
+from ...numerics.network import MAX_LAYERS, Network, NetworkError
+from ...numerics.notation import Family, multiple
 from ...numerics.rings import DEFAULT_PRIME, PrimeField
 from ..exponents import draws_json
 from ..reductions import quadratic
 from .certify import (
+    FIXED_TOKENS,
     SPARE_INPUTS,
     NotCovered,
     bases,
@@ -50,11 +51,9 @@ def family_certificate(family: Family, seed: int = 0) -> dict[str, Any]:
 
 def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
     members = list(small_members(family, least))
-    if not members:
-        raise NotCovered("no member of the family meets the conditions")
     ring = PrimeField(DEFAULT_PRIME)
     network = members[-1]
-    short = "no number of tokens is allowed"
+    short = FIXED_TOKENS
     for tokens in token_choices(network):
         sides: dict[str, Any] = {}
         if network.kind == "softmax":
@@ -89,27 +88,34 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
     count = 1
     for b in bounds.values():
         count *= max(b - least + 1, 0)
-    layers = len(family.fields["d"]) + sum(int(v) for v in family.fields.get("l", ()))
+    layers = len(family.fields["d"]) + int(family.fields.get("l", (0,))[0])
     if count > MAX_MEMBERS or count * layers > 5 * MAX_MEMBERS:
-        raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}")
+        hidden = {*family.fields["d"][1:-1]}
+        fewer = "give the hidden widths one name, as they must be equal" if len(hidden) > 1 else "name fewer sizes"
+        raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}: {fewer}")
+    reason, found = None, False
     for sizes in itertools.product(*(range(least, bounds[n] + 1) for n in family.names)):
         try:
             member = family.at(**dict(zip(family.names, sizes, strict=True)))
-        except NetworkError:
+        except NetworkError as refusal:
+            reason = reason or str(refusal)
             continue
-        if uncovered(member) is not None:
+        reason = uncovered(member)
+        if reason:
             continue
+        found = True
         if any(quadratic(member, y) != (y.index in quadratic_layers(family)) and y.a > 1 for y in member.layers):
             raise NotCovered(f"a named head width may be 1 before a larger one, which changes the formula: ask for sizes above {least}")
         yield member
+    if not found:
+        raise NotCovered(f"no member of the family meets the conditions: {reason}")
 
 
 def quadratic_layers(family: Family) -> frozenset[int]:
     """The layers that read a stream of rank one in all members, unless a named head width before them is 1: all layers of
     lightning attention with one token, those after a head width 1 without skip, mask and rope."""
-    words, a = set(family.text.split()), family.fields["a"]
-    l = len(family.fields["d"]) - 1 or int(family.fields["l"][0])
-    each = a * l if len(a) == 1 else a
+    words, each = set(family.text.split()), _head_widths(family)
+    l = len(each)
     if "lightning" not in words:
         return frozenset()
     if family.fields["t"] == (1,):
@@ -118,31 +124,62 @@ def quadratic_layers(family: Family) -> frozenset[int]:
     return frozenset(range(first + 1, l + 1))
 
 
+def _head_widths(family: Family) -> tuple[int | str, ...]:
+    """a of each layer, as given."""
+    d, a, depth = family.fields["d"], family.fields["a"], family.fields.get("l", (0,))[0]
+    return a * (len(d) - 1 or int(depth)) if len(a) == 1 else a
+
+
+def _refusal(family: Family) -> str | None:
+    """What in the description no argument is known for, with the nearest that works; None where sizes decide."""
+    fields, words = family.fields, family.text.split()
+    named = {f for f, values in fields.items() if any(isinstance(v, str) for v in values)}
+    depth = fields.get("l", (1,))[0]
+    if words[0] == "mlp":
+        return "families are covered for attention; ask for a polynomial network by numbers"
+    for field, example in (("l", "l=3"), ("t", "t=3"), ("window", "window=2")):
+        if field in named:
+            return f"no argument is known for a free {field}: give a number, as in {example}"
+    if len(fields["d"]) == 1 and ("l" not in fields or not 1 <= int(depth) <= MAX_LAYERS):
+        return f"the number of layers is missing or not in 1..{MAX_LAYERS}: add l=, as in l=3"
+    beyond = sorted({"ffn", "norm", "bias"} & {word.partition("=")[0] for word in words})
+    if beyond:
+        return f"families with {beyond[0]} are not covered: leave it out, or ask for a network by numbers"
+    if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
+        return "with dv all layers must be alike: give one value each"
+    heads, kv = fields.get("heads", (1,))[0], fields.get("kv")
+    if {"heads", "kv"} & named and kv and (isinstance(heads, int) or multiple(heads)[1] != kv[0]):
+        return "the heads of a group must be a number: heads=2h kv=h, or heads=h alone, with keys and values of their own"
+    if isinstance(heads, str) and not kv and multiple(heads)[0] > 1:
+        return "a multiple of heads is covered with groups: heads=2h kv=h, or heads=h alone"
+    rows, widths, counts = ({n for f in fs for n in _names(fields.get(f, ()))} for fs in (("a", "dv"), ("d",), ("heads",)))
+    if counts & (rows | widths):
+        return f"{', '.join(sorted(counts & (rows | widths)))} names heads and another size: give them names of their own"
+    if "dv" in fields and rows & widths:
+        return f"{', '.join(sorted(rows & widths))} names a width and a or dv: with dv give them names of their own"
+    return None
+
+
+def _names(values: tuple[int | str, ...]) -> set[str]:
+    return {multiple(v)[1] for v in values if isinstance(v, str)}
+
+
 def _bounds(family: Family, least: int) -> dict[str, int]:
     """How large the named sizes of the small members are."""
-    fields = family.fields
-    allowed = {"d", "a", "dv", "heads"}
-    named = {f for f, values in fields.items() if any(isinstance(v, str) for v in values)}
-    if named - allowed:
-        raise NotCovered(f"named sizes are covered in {', '.join(sorted(allowed))}, not in {', '.join(sorted(named - allowed))}")
-    if {"ffn", "norm", "bias"} & {word.partition("=")[0] for word in family.text.split()}:
-        raise NotCovered("families with ffn, norm or bias are not covered")
-    if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
-        raise NotCovered("with dv all layers must be alike")
-    heads = {v for v in fields.get("heads", ()) if isinstance(v, str)}
-    rows = {v for f in ("a", "dv") for v in fields.get(f, ()) if isinstance(v, str)}
-    widths = {v for v in fields["d"] if isinstance(v, str)}
-    if heads & (rows | widths) or ("dv" in fields and rows & widths):
-        raise NotCovered("a name may be shared by widths, or by a and dv, or without dv by both, not by heads and others")
-    if heads and "kv" in fields:
-        raise NotCovered("a named number of heads is covered without kv")
+    reason = _refusal(family)
+    if reason:
+        raise NotCovered(reason)
+    fields, a = family.fields, _head_widths(family)
+    heads, rows, widths = _names(fields.get("heads", ())), _names((*a, *fields.get("dv", ()))), _names(fields["d"])
     unit = 2 if "rope" in family.text.split() else 1
-    a = fields["a"] * (len(fields["d"]) - 1 or int(fields["l"][0])) if len(fields["a"]) == 1 else fields["a"]
     forms = {v for i, v in enumerate(a, 1) if i in quadratic_layers(family)}
     doubled = {v for v in forms if isinstance(v, str)}
     others = {v for i, v in enumerate(a, 1) if i not in quadratic_layers(family)} | widths
     if doubled & others or (doubled and "dv" in fields):
-        raise NotCovered(f"{', '.join(sorted(doubled))} counts rows of quadratic forms: it may name nothing else, and there may be no dv")
+        raise NotCovered(
+            f"{', '.join(sorted(doubled))} names head widths whose scores are quadratic forms (one token, or behind a=1): "
+            "there a name may stand for nothing else, without dv; give a number"
+        )
     numbers = [v for f in ("a", "dv") for v in fields.get(f, ()) if isinstance(v, int)]
     start = max([4, least, *numbers, *(2 * v for v in forms if isinstance(v, int))])
     apart = 6 if doubled else 2 * unit
@@ -165,7 +202,7 @@ def chart_polynomial(family: Family) -> Polynomial:
 
 def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
     """The formula of `chart_size` in numbers that need not make a network."""
-    f = {k: [sizes[v] if isinstance(v, str) else v for v in values] for k, values in family.fields.items()}
+    f = {k: [_size(v, sizes) for v in values] for k, values in family.fields.items()}
     d = f["d"] * (f["l"][0] + 1) if len(f["d"]) == 1 else f["d"]
     l = len(d) - 1
 
@@ -181,6 +218,11 @@ def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
         total -= n * n if "skip" not in words and i < l - 1 else 0
         total -= a * (a - 1) if i + 1 in forms else 0
     return total - (l if words[0] == "lightning" else 0)
+
+
+def _size(value: int | str, sizes: dict[str, int]) -> int:
+    times, name = multiple(str(value))
+    return times * sizes[name] if name else times
 
 
 def _interpolate(values: dict[tuple[int, ...], int], names: int) -> Polynomial:
