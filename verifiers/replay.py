@@ -370,7 +370,7 @@ class Source:
             shake = shake_256(f"neuromanifold:{self.seed}:{self.prefix}{label}".encode("ascii"))
             count = max(64, 2 * k)
             self.words += count - len(stream) // 8
-            require(self.words <= 2 * MAX_WORDS, "caps", f"streams longer than {2 * MAX_WORDS} words")
+            require(self.words <= 8 * MAX_WORDS, "caps", f"streams longer than {8 * MAX_WORDS} words")
             self.spend(20 * count, "the streams cost too much")
             stream = self.streams[label] = shake.digest(8 * count)
         return int.from_bytes(stream[8 * k : 8 * k + 8], "little")
