@@ -65,6 +65,20 @@ def _reduce(x: Array, ring: PrimeField, plus: Array | None = None) -> None:
         part -= q
 
 
+def _add_product(target: Array, x: Array, y: Array, ring: PrimeField, scratch: Array | None = None) -> None:
+    """target += x y, reduced. Exact: |target| + terms of x y at most k (p/2 + 2)^2 < 2^53 for k < `ring.terms`."""
+    if scratch is None:
+        scratch = np.empty(min(len(target), STRIP_ROWS) * target.shape[1])
+    limit = ring.terms - 1
+    for at in range(0, x.shape[1], limit):
+        left, right = x[:, at : at + limit], y[at : at + limit]
+        for start in range(0, len(target), STRIP_ROWS):
+            part = target[start : start + STRIP_ROWS]
+            product = scratch[: part.size].reshape(part.shape)
+            np.matmul(left[start : start + STRIP_ROWS], right, out=product)
+            _reduce(part, ring, product)
+
+
 class _Elimination:
     """Rows `:top` of `work` are done: they hold U; below them the multipliers of a pivot stand in its column, negated.
 
@@ -110,15 +124,8 @@ class _Elimination:
         self._solve(top, lower, block, half, stop)
 
     def _add_product(self, target: Array, x: Array, y: Array) -> None:
-        """target += x y, reduced. Exact: |target| + terms of x y at most k (p/2 + 2)^2 < 2^53 for k < `ring.terms`."""
-        limit = self.ring.terms - 1
-        for at in range(0, x.shape[1], limit):
-            left, right = x[:, at : at + limit], y[at : at + limit]
-            for start in range(0, len(target), STRIP_ROWS):
-                part = target[start : start + STRIP_ROWS]
-                product = self._scratch[: part.size].reshape(part.shape)
-                np.matmul(left[start : start + STRIP_ROWS], right, out=product)
-                _reduce(part, self.ring, product)
+        """target += x y, reduced."""
+        _add_product(target, x, y, self.ring, self._scratch)
 
     def _leaf(self, columns: Array) -> list[int]:
         """Eliminate a few columns below row `top`: pivots are sought among some rows that are not zero there."""
@@ -237,6 +244,51 @@ def self_test(ring: PrimeField) -> None:
     _tested.add((type(ring), ring.p))
 
 
+class RowSpace:
+    """The row space of a matrix mod p that grows by rows, in reduced echelon form: the identity in the columns `pivots`.
+
+    `rest` are the entries in the other columns, `free`.
+    """
+
+    def __init__(self, columns: int, ring: PrimeField):
+        self_test(ring)
+        self.ring = ring
+        self.pivots, self.free = np.zeros(0, dtype=np.int64), np.arange(columns)
+        self.rest = np.zeros((0, columns))
+
+    def add(self, rows: Array) -> Array:
+        """Add rows of residues; returns which of them are independent of what was there, and of each other."""
+        left = np.array(rows[:, self.free], dtype=np.float64, order="C")
+        _reduce(left, self.ring)
+        _add_product(left, self.ring.reduce(-rows[:, self.pivots]), self.rest, self.ring)
+        elimination = _Elimination(left, self.ring)
+        chosen = np.array(elimination.run(0, left.shape[1]), dtype=np.int64)
+        others = np.setdiff1d(np.arange(left.shape[1]), chosen)
+        new = _solved(elimination, chosen, others)
+        kept = np.ascontiguousarray(self.rest[:, others])
+        _add_product(kept, self.ring.reduce(-self.rest[:, chosen]), new, self.ring)
+        self.rest = np.concatenate([kept, new])
+        self.pivots, self.free = np.concatenate([self.pivots, self.free[chosen]]), self.free[others]
+        independent: Array = np.sort(elimination.order[: len(chosen)])
+        return independent
+
+
+def _solved(elimination: _Elimination, chosen: Array, others: Array) -> Array:
+    """The inverse of the minor of the pivot rows and the columns `chosen`, times these rows' entries in the columns `others`."""
+    work, ring = elimination.work, elimination.ring
+    solved = np.zeros((len(chosen), len(others)))  # from the last block on
+    stop = len(chosen)
+    while stop:
+        start = elimination.blocks[stop - 1]
+        rows = work[start:stop]
+        rest = ring.reduce(rows[:, others] - ring.matmul(rows[:, chosen[stop:]], solved[stop:]))
+        tableau = rows[:, chosen[start:stop]]
+        r, c = _exchange(tableau, ring)
+        solved[start + np.array(c)] = ring.matmul(tableau[np.ix_(r, c)], rest[r])
+        stop = start
+    return solved
+
+
 def kernel(matrix: Array, ring: PrimeField) -> Array:
     """A basis of the vectors that the matrix annihilates mod p: residues (columns - rank, columns)."""
     self_test(ring)
@@ -244,17 +296,7 @@ def kernel(matrix: Array, ring: PrimeField) -> Array:
     elimination = _Elimination(work, ring)
     chosen = np.array(elimination.run(0, work.shape[1]), dtype=np.int64)
     free = np.setdiff1d(np.arange(work.shape[1]), chosen)
-    solved = np.zeros((len(chosen), len(free)))  # the inverse of the minor times the free columns, from the last block on
-    stop = len(chosen)
-    while stop:
-        start = elimination.blocks[stop - 1]
-        rows = work[start:stop]
-        rest = ring.reduce(rows[:, free] - ring.matmul(rows[:, chosen[stop:]], solved[stop:]))
-        tableau = rows[:, chosen[start:stop]]
-        r, c = _exchange(tableau, ring)
-        solved[start + np.array(c)] = ring.matmul(tableau[np.ix_(r, c)], rest[r])
-        stop = start
     basis = np.zeros((len(free), work.shape[1]))
     basis[np.arange(len(free)), free] = 1
-    basis[:, chosen] = -solved.T
+    basis[:, chosen] = -_solved(elimination, chosen, free).T
     return basis

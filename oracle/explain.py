@@ -48,6 +48,7 @@ def _setting(network: Network) -> list[str]:
 
 
 def _upper(network: Network, answer: Answer) -> list[str]:
+    from ..verifiers.symmetries.found import Found
     from ..verifiers.upper import symmetries
 
     upper: dict[str, Any] = (answer.certificate or {})["upper"]
@@ -58,11 +59,13 @@ def _upper(network: Network, answer: Answer) -> list[str]:
     if upper["rule"] == "fields":
         lines.append(f"  {reduced} has {reduced.parameters} parameters; along each of these fields the function does not change:")
         listed = [dict(e) for e in upper["fields"]]
-        width = max((len(_place(e)) for e in listed), default=0)
         shown: dict[str, str] = {}
         for field in symmetries(reduced, upper.get("frozen", [])):
             if field.to_json() in listed:
                 shown.setdefault(_place(field.to_json()), field.describe())
+        found = [Found.from_json(reduced, e) for e in listed if e["field"] == "found"]
+        shown |= {f"found {k}": field.describe() for k, field in enumerate(found, 1)}
+        width = max(map(len, shown), default=0)
         lines += [f"    {place:<{width}}  {motion}" for place, motion in shown.items()]
         lines.append(f"  At the point of the certificate they span {reduced.parameters - answer.upper} dimensions mod p, hence at least as many generically:")
         lines.append(f"  {reduced.parameters} - {reduced.parameters - answer.upper} = {answer.upper}.")

@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..numerics.forward import record
-from ..numerics.network import Network
+from ..numerics.network import Network, UnsupportedNetwork
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
 from .coordinates.certify import NotCovered, chart_redundancy, coordinate_certificate
 from .cost import prefers_coordinates
+from .discovery import discover
 from .exponents import draws_json, exponent_count, independent_draws
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
 from .reductions import reduce
 from .tokens import token_counts
-from .upper import UpperBound, rewriting, upper_bound
+from .upper import UpperBound, rewriting, upper_bound, with_found
 
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
@@ -101,9 +102,20 @@ def _attempt(
     else:
         lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
+    if lower and lower.value < upper.value and not _late(deadline):
+        upper = _searched(network, upper, seed, ring)
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)
     value = lower.value if lower else 0
     return Proof(network, value, upper.value, upper.redundancy, certificate, tuple(notes))
+
+
+def _searched(network: Network, upper: UpperBound, seed: int, ring: PrimeField) -> UpperBound:
+    """The upper bound with fields outside of the catalogue, where the network is small enough to search for some."""
+    try:
+        found = discover(upper.narrowed, seed).found
+    except UnsupportedNetwork:
+        return upper
+    return with_found(network, upper, found, seed, ring) if found else upper
 
 
 Found = tuple[LowerBound | None, dict[str, Any], str | None]  # the bound, its side conditions, why there is none

@@ -13,11 +13,12 @@ from ..numerics.evaluate import evaluate, has_inputs
 from ..numerics.network import Network
 from ..numerics.point import Point
 from ..numerics.program import Program
-from ..numerics.rank import pivots
+from ..numerics.rank import RowSpace, pivots
 from ..numerics.rings import Array, NotInvertible, PrimeField
 from .index_sets import format_set
 from .sieve import batches
 
+LEAST_CHUNK = 200  # rows that are worth adding at once
 MAX_ROWS_FACTOR = 8  # inputs are doubled until the rows are this many times the parameters
 
 
@@ -64,24 +65,30 @@ def rank_lower_bound(
     columns = np.setdiff1d(np.arange(network.parameters), np.asarray(spare, dtype=np.int64))
     target = min(target, len(columns))
     ceiling = MAX_ROWS_FACTOR * network.parameters // size + 4
-    rows, places = np.zeros((0, len(columns))), np.zeros(0, dtype=np.int64)  # independent so far, and which of the Jacobian they are
-    used = 0
-    while True:
-        outputs = _new_outputs(network, program, seed, ring, columns, rows, used)
-        more = -(-(target - len(rows)) // len(outputs)) + 1 if len(outputs) else max(used, 2)
-        chosen = outputs if len(outputs) else np.arange(size)
-        numbers, bindings = _inputs(network, program, seed, ring, used, used + more)
-        rows = np.concatenate([rows, jacobian_columns(program, ring, bindings, columns, chosen)])
-        added = np.arange(used, len(numbers))
-        places = np.concatenate([places, (added[:, None] * size + chosen).reshape(-1)])
-        before, used = int(len(rows) - len(added) * len(chosen)), len(numbers)
-        found = pivots(rows, ring)
-        rows, places = rows[found.rows], places[found.rows]
-        stable = len(rows) == before and len(chosen) == size
-        if len(rows) >= target or stable:
-            return _compact(network.t, numbers, places.tolist(), columns[found.columns].tolist(), size)
-        if used >= ceiling or not len(added):
+    space, places, used = RowSpace(len(columns), ring), np.zeros(0, dtype=np.int64), 0
+
+    def look(stop: int, chosen: Array) -> Array:
+        """Add these entries of the output at the inputs up to `stop`; returns the entries that the last of them added."""
+        nonlocal places, used
+        numbers, bindings = usable_inputs(network, program, seed, ring, stop)
+        later = {k: v[used:] if has_inputs(program, k, v) else v for k, v in bindings.items()}
+        new = space.add(jacobian_columns(program, ring, later, columns, chosen))
+        added = (np.arange(used, len(numbers))[:, None] * size + chosen).reshape(-1)[new]
+        places, used = np.concatenate([places, added]), len(numbers)
+        return added[added >= (used - 1) * size] % size
+
+    while len(places) < target:
+        before = used
+        outputs = look(used + 1 if used else 2, np.arange(size))
+        if not len(outputs):
+            break  # a whole input added nothing
+        if used == before or used >= ceiling:
             return _with_all_outputs(network, program, seed, ring, target, columns, ceiling)
+        missing = min(target - len(places), max(LEAST_CHUNK, target // 2))
+        if missing > 0:
+            look(used - (-missing // len(outputs)), outputs)
+    numbers, _ = usable_inputs(network, program, seed, ring, used)
+    return _compact(network.t, numbers, places.tolist(), sorted(columns[space.pivots].tolist()), size)
 
 
 def _with_all_outputs(
@@ -96,27 +103,6 @@ def _with_all_outputs(
         if len(found.rows) >= target or len(found.rows) == before or wanted >= 2 * ceiling:
             return _compact(network.t, numbers, found.rows, columns[found.columns].tolist(), size)
         wanted, before = 2 * wanted, len(found.rows)
-
-
-def _inputs(
-    network: Network, program: Program, seed: int, ring: PrimeField, start: int, stop: int
-) -> tuple[list[int], dict[str, Any]]:
-    """The numbers of the usable inputs up to `stop`, and what is bound at those from `start` on."""
-    numbers, bindings = usable_inputs(network, program, seed, ring, stop)
-    return numbers, {k: v[start:] if has_inputs(program, k, v) else v for k, v in bindings.items()}
-
-
-def _new_outputs(
-    network: Network, program: Program, seed: int, ring: PrimeField, columns: Array, rows: Array, used: int
-) -> Array:
-    """Which entries of the output at one more input (at first: at the second) are independent of the rows and of each other."""
-    start, stop = (used, used + 1) if used else (0, 2)
-    _, bindings = _inputs(network, program, seed, ring, start, stop)
-    probe = np.concatenate([rows, jacobian_columns(program, ring, bindings, columns)])
-    independent = np.array(pivots(probe.T, ring, overwrite=True).columns, dtype=np.int64)
-    first = len(probe) - int(np.prod(program.shape(program.output)))
-    new: Array = independent[independent >= first] - first
-    return new
 
 
 def usable_inputs(

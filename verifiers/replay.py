@@ -25,6 +25,7 @@ import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from hashlib import shake_256
 from itertools import combinations, combinations_with_replacement, pairwise, product
@@ -45,6 +46,7 @@ MAX_TOKENS = 2_048
 MAX_MINOR = 3_000
 MAX_EXPONENTS = 3_000  # of one input
 MAX_FIELDS = 20_000  # entries
+MAX_FACTORS = 8  # of a term of a found field
 MAX_WORDS = 1 << 22  # of one expanded stream
 MAX_WORK = 3 * 10**11  # estimated elementary steps, about 2 ns each
 
@@ -371,7 +373,7 @@ class Source:
             shake = shake_256(f"neuromanifold:{self.seed}:{self.prefix}{label}".encode("ascii"))
             count = max(64, 2 * k)
             self.words += count - len(stream) // 8
-            require(self.words <= 2 * MAX_WORDS, "caps", f"streams longer than {2 * MAX_WORDS} words")
+            require(self.words <= 8 * MAX_WORDS, "caps", f"streams longer than {8 * MAX_WORDS} words")
             self.spend(20 * count, "the streams cost too much")
             stream = self.streams[label] = shake.digest(8 * count)
         return int.from_bytes(stream[8 * k : 8 * k + 8], "little")
@@ -680,20 +682,23 @@ def outputs(
     return [list(row) for row in zip(*result, strict=True)]
 
 
-def forward(net: Network, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int) -> Stream:
-    """Evaluate a network on input number n (a list of tokens) in a number system."""
+def forward(
+    net: Network, ring: Exact, w: Tensors, x: Stream, draw: Draw, n: int, between: Callable[[Stream], Stream] | None = None
+) -> Stream:
+    """Evaluate a network on input number n (a list of tokens) in a number system; `between` sees the stream after each block."""
+    between = between or (lambda stream: stream)
     if net.kind == "mlp":
         for i in range(1, len(net.layers) + 1):
             x = [affine(ring, w[f"{i}.W"][0], None, token) for token in x]
             if i < len(net.layers):
-                x = [[power(ring, z, net.power) for z in token] for token in x]
+                x = between([[power(ring, z, net.power) for z in token] for token in x])
         return x
     for i, layer in enumerate(net.layers, 1):
         y = attention(net, i, ring, w, normalise(net, ring, w, f"{i}.g1", f"{i}.s1", x), draw, n)
-        x = add(ring, x, y) if net.skip else y
+        x = between(add(ring, x, y) if net.skip else y)
         if layer.h:
             y = feed_forward(net, i, ring, w, normalise(net, ring, w, f"{i}.g2", f"{i}.s2", x), draw, n)
-            x = add(ring, x, y) if net.skip else y
+            x = between(add(ring, x, y) if net.skip else y)
     return x
 
 
@@ -2458,6 +2463,209 @@ def linear_blocks(c: Chart, i: int) -> Motions:
             yield v
 
 
+# ------------------------------------------------------------------------------ upper bound: fields that the file brings
+#
+# A field is given by its terms, and the derivative of the network along it is expanded: a polynomial with rational
+# coefficients in letters for parameters, inputs, constants, exponentials, inverses and roots (PROOFS-upper.md, found fields).
+
+Polynomial = dict[int, Any]  # monomial: 16 bits for the power of each letter, the first lowest -> coefficient, not 0
+BITS = 16
+
+
+class Moving:
+    """A polynomial, expanded when it is asked for, and its derivative along the field."""
+
+    def __init__(self, expand: Callable[[], Polynomial], derivative: Polynomial) -> None:
+        self.expand, self.derivative = expand, derivative
+        self.expanded: Polynomial | None = None
+
+    @property
+    def value(self) -> Polynomial:
+        """The polynomial."""
+        if self.expanded is None:
+            self.expanded = self.expand()
+        return self.expanded
+
+
+class Letters(Exact):
+    """The number system of these polynomials. Every relation used is one between functions, so a zero is one."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(1)
+        self.source, self.count, self.guard = source, 0, 0
+        self.drawn: dict[tuple[str, int], Moving] = {}
+        self.inverses: dict[int, tuple[Moving, int]] = {}  # letter -> x, k: the letter to the power k times x is 1
+        self.relations: dict[int, tuple[int, Polynomial]] = {}  # letter -> leading monomial of that, and what it equals
+
+    def letter(self, derivative: Polynomial | None = None) -> Moving:
+        """Return a new letter."""
+        monomial = 1 << BITS * self.count
+        self.guard |= monomial << BITS - 1
+        self.count += 1
+        return Moving(lambda: {monomial: 1}, derivative or {})
+
+    def draw(self, label: str, k: int) -> Moving:
+        """Return the letter of an exponential or a constant."""
+        if (label, k) not in self.drawn:
+            self.drawn[label, k] = self.letter()
+        return self.drawn[label, k]
+
+    def times(self, x: Polynomial, y: Polynomial) -> Polynomial:
+        """Return the product."""
+        self.source.spend(1000 * len(x) * len(y), "the found fields cost too much")
+        total: Polynomial = {}
+        for a, c in x.items():
+            for b, d in y.items():
+                total[a + b] = total.get(a + b, 0) + c * d
+        require(not any(m & self.guard for m in total), "caps", "a power of 2^15")
+        return {m: c for m, c in total.items() if c}
+
+    def plus(self, polynomials: Sequence[Polynomial]) -> Polynomial:
+        """Return the sum."""
+        total: Polynomial = {}
+        for polynomial in polynomials:
+            for m, c in polynomial.items():
+                total[m] = total.get(m, 0) + c
+        return {m: c for m, c in total.items() if c}
+
+    def ratio(self, numerator: int, denominator: int = 1) -> Any:
+        value = quotient(numerator, denominator)
+        return Moving(lambda: {0: value} if value else {}, {})
+
+    def dot(self, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
+        pairs = list(zip(xs, ys, strict=True))
+        moved = [self.times(x.derivative, y.value) for x, y in pairs if x.derivative]
+        moved += [self.times(x.value, y.derivative) for x, y in pairs if y.derivative]
+        return Moving(lambda: self.plus([self.times(x.value, y.value) for x, y in pairs]), self.plus(moved))
+
+    def sum(self, xs: Sequence[Any]) -> Any:
+        return Moving(lambda: self.plus([x.value for x in xs]), self.plus([x.derivative for x in xs]))
+
+    def exponential(self, unit: Any, exponent: Any) -> Any:
+        return Moving(lambda: unit.value, self.times(unit.value, exponent.derivative))
+
+    def inverse(self, x: Any) -> Any:
+        return self.inverted(x, 1)
+
+    def root(self, x: Any) -> Any:
+        return self.inverted(x, 2)
+
+    def inverted(self, x: Moving, k: int) -> Moving:
+        """Return a letter R with R^k x = 1: dR = -R^(k + 1)/k dx."""
+        new, number = self.letter(), self.count - 1
+        self.inverses[number] = x, k
+        new.derivative = self.times({(k + 1) << BITS * number: quotient(-1, k)}, x.derivative)
+        return new
+
+    def relation(self, number: int) -> tuple[int, Polynomial]:
+        """Return the leading monomial of R^k x = 1 (lexicographic, later letters first), and what it equals."""
+        if number not in self.relations:
+            x, k = self.inverses[number]
+            base = self.normal(x.value)
+            lead = max(base, default=0)
+            need(lead, "found: the inverse of a constant")
+            own, scale = k << BITS * number, quotient(1, base[lead])
+            rest = {m: c for m, c in base.items() if m != lead}
+            self.relations[number] = lead + own, self.plus([{0: scale}, self.times({own: -scale}, rest)])
+        return self.relations[number]
+
+    def normal(self, polynomial: Polynomial) -> Polynomial:
+        """Return an equal polynomial without leading monomials of relations."""
+        done: Polynomial = {}
+        rest = dict(polynomial)
+        while rest:
+            m, c = rest.popitem()
+            for number in self.inverses:
+                if m >> BITS * number & (1 << BITS) - 1:
+                    lead, equal = self.relation(number)
+                    if ((m | self.guard) - lead) & self.guard == self.guard:  # no power is smaller
+                        rest = self.plus([rest, self.times({m - lead: c}, equal)])
+                        break
+            else:
+                done[m] = done.get(m, 0) + c
+        return {m: c for m, c in done.items() if c}
+
+    def renew(self, stream: Stream) -> Stream:
+        """Return letters for the entries of a stream whose derivatives are affine combinations of entries of their token.
+
+        If some derivative is not, return the stream as it is.
+        """
+        for token in stream:
+            for x in token:
+                x.derivative = self.normal(x.derivative)
+        return [self.renewed(token) or token for token in stream]
+
+    def renewed(self, token: list[Any]) -> list[Any] | None:
+        """Return letters for the coordinates of a token, or None."""
+        fresh = [self.letter() for _ in token]
+        if not any(x.derivative for x in token):
+            return fresh
+        known: list[tuple[int, Polynomial, Polynomial]] = []  # a monomial, a polynomial with it, the same in new letters
+
+        def clear(polynomial: Polynomial, letters: Polynomial) -> tuple[Polynomial, Polynomial]:
+            for m, row, same in known:
+                if m in polynomial:
+                    factor = {0: quotient(-polynomial[m], row[m])}
+                    polynomial = self.plus([polynomial, self.times(factor, row)])
+                    letters = self.plus([letters, self.times(factor, same)])
+            return polynomial, letters
+
+        for x, letter in [(self.ratio(1), self.ratio(1)), *zip(token, fresh, strict=True)]:
+            rest, letters = clear(self.normal(x.value), letter.value)
+            if rest:
+                known.append((max(rest), rest, letters))
+        for x, letter in zip(token, fresh, strict=True):
+            rest, letters = clear(x.derivative, {})
+            if rest:
+                return None
+            letter.derivative = self.times({0: -1}, letters)
+        return fresh
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """Return x / y, an integer where it is one."""
+    result = Fraction(x) / Fraction(y)
+    return result.numerator if result.denominator == 1 else result
+
+
+Term = tuple[int, Fraction, list[int]]  # the parameter that moves, by the coefficient times the product of these parameters
+
+
+def annihilated(net: Network, motion: Sequence[Term], expanded: bool, source: Source) -> bool:
+    """Say whether the expanded derivative of the network along the field is 0."""
+    ring = Letters(source)
+    flat = [ring.letter() for _ in range(parameters(net))]
+    for target, coefficient, factors in motion:
+        moved: Polynomial = {0: quotient(coefficient, 1)} if coefficient else {}
+        for k in factors:
+            moved = ring.times(moved, flat[k].value)
+        flat[target].derivative = ring.plus([flat[target].derivative, moved])
+    tokens = [[ring.letter() for _ in range(net.layers[0].m)] for _ in range(net.t)]
+    result = forward(net, ring, tensors(net, flat), tokens, ring.draw, 0, None if expanded else ring.renew)
+    return not any(ring.normal(x.derivative) for token in result for x in token)
+
+
+def found(c: Chart, field: Any) -> Motions:
+    """A field given by its terms, proved here."""
+    field = record(field, "field expanded motion", "field found")
+    expanded, motion = natural(field["expanded"], "expanded", 2), list[Term]()
+    for term in array(field["motion"], "motion", MAX_FIELDS):
+        parts = array(term, "a term", 3)
+        require(len(parts) == 3, "schema", "a term is not target, coefficient, factors")
+        text = re.fullmatch(r"(-?[1-9][0-9]{0,8})(?:/([1-9][0-9]{0,8}))?", words(parts[1], "a coefficient"))
+        require(text is not None, "schema", "not a coefficient")
+        coefficient = Fraction(int(text[1]), int(text[2] or 1)) if text else Fraction(0)
+        factors = [natural(k, "a factor", len(c.flat)) for k in array(parts[2], "factors", MAX_FACTORS)]
+        motion.append((natural(parts[0], "a target", len(c.flat)), coefficient, factors))
+    need(annihilated(c.net, motion, bool(expanded), c.source), "found: the derivative along the field is not 0")
+    v = Motion(c)
+    for target, coefficient, factors in motion:
+        need(coefficient.denominator % c.p, "found: a denominator is 0 modulo the prime")
+        value = coefficient.numerator * pow(coefficient.denominator, -1, c.p) * prod(c.flat[k] for k in factors)
+        v[target] = (v.get(target, 0) + value) % c.p
+    yield v
+
+
 FIELDS: dict[str, tuple[Callable[..., Motions], str]] = {
     "gauge": (gauge, "group"),
     "scaling": (scaling, "group"),
@@ -2500,6 +2708,8 @@ def motions(c: Chart, field: Any) -> Motions:
     """Return the vectors of one entry of the list of fields."""
     need(isinstance(field, dict) and isinstance(field.get("field"), str), "an entry is not a field")
     name = field["field"]
+    if name == "found":
+        return found(c, field)
     need(name in FIELDS, f"unknown field {ascii(name)[:40]}")
     motion, keys = FIELDS[name]
     if name == "centre" and field.get("matrix") in ("Q", "K", "V"):

@@ -67,8 +67,9 @@ def batches(
     """Batches of input numbers in order: the first number, what the sieve noted, and all values (of no use at bad inputs)."""
     roots = sum(s.shape[0] for s in program.instructions if s.operation == "root")
     batch = BATCHES[(roots > 3) + (roots > 6)]
-    largest = max(int(np.prod(s.shape)) for s in program.instructions if s.operation in ("input", "exp"))
-    for start in range(0, min(limit * batch, MAX_ENTRIES // largest - batch), batch):
+    drawn = [int(np.prod(s.shape)) for s in program.instructions if s.operation in ("input", "exp")]
+    entries = max(max(drawn), -(-sum(drawn) // 4))  # the replay expands at most twice what is needed, eight streams of full length
+    for start in range(0, min(limit * batch, MAX_ENTRIES // entries - batch), batch):
         sieve = Sieve(ring.p, batch)
         values = evaluate(program, sieve, {**fixed, **point.inputs(program, range(start, start + batch))})
         yield start, sieve, values

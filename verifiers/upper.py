@@ -17,8 +17,9 @@ from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
 from .symmetries import Field, LinearBlocks, Null, catalogue, linear, nulls
 from .symmetries import free_scores as free
+from .symmetries.found import Found
 
-Symmetry = Field | Null | Block | LinearBlocks
+Symmetry = Field | Null | Block | LinearBlocks | Found
 MAX_DEGREE = 1_000  # of a network of one token that is looked at
 
 
@@ -80,12 +81,25 @@ def upper_bound(network: Network, seed: int, ring: PrimeField) -> UpperBound:
     return replace(best, narrowed=reduced)
 
 
+def with_found(network: Network, bound: UpperBound, found: Sequence[Found], seed: int, ring: PrimeField) -> UpperBound:
+    """The better one of a bound and what fields found for `bound.narrowed` and the catalogue give together."""
+    better = _by_fields(network, reduce(network)[0], bound.narrowed, (), seed, ring, found)
+    return better if better.value < bound.value else bound
+
+
 def _by_fields(
-    network: Network, steps: tuple[Reduction, ...], reduced: Network, layers: tuple[int, ...], seed: int, ring: PrimeField
+    network: Network,
+    steps: tuple[Reduction, ...],
+    reduced: Network,
+    layers: tuple[int, ...],
+    seed: int,
+    ring: PrimeField,
+    more: Sequence[Found] = (),
 ) -> UpperBound:
     point = free.freeze(reduced, layers, Point(seed, ring.p).parameters(reduced))
     frozen = tuple(name for i in layers for name in free.frozen(reduced, reduced.layers[i - 1]))
     found = symmetry_motions(reduced, point, seed, ring, layers)
+    found += [(f, span.split(f.vectors(reduced, point, ring), reduced)) for f in more]
     fields = [f for f, _ in found]
     spans, gauge = span.span_in_turn(reduced, [m for _, m in found], ring)
     split = rewriting(network, steps) + [(f"{f.name} {f.layer}", n) for f, n in zip(fields, spans, strict=True)]

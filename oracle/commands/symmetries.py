@@ -8,8 +8,8 @@ from .. import console, exits
 def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     """List the symmetries of a network: those of the catalogue with the dimensions they add, and linear fields outside of it.
 
-    Fields found outside the catalogue are solutions mod p at many random points: candidates, not proved and in no bound.
-    Larger networks than a few dozen parameters are not searched.
+    Fields outside the catalogue are found mod p at many random points; those that are proved for all parameters and inputs count
+    in the bound as `found`, others are in no bound. In small networks quadratic fields are looked for, too; large ones are not searched.
 
     Parameters
     ----------
@@ -23,31 +23,40 @@ def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     from ...numerics.network import UnsupportedNetwork
     from ...numerics.notation import parse
     from ...numerics.rings import DEFAULT_PRIME, PrimeField
-    from ...verifiers.discovery import discover
-    from ...verifiers.upper import upper_bound
+    from ...verifiers.discovery import Discovery, discover
+    from ...verifiers.upper import upper_bound, with_found
     from ..asking import check_limits
 
     check_limits(seed, None)
-    network = parse(spec)
-    bound = upper_bound(network, seed, PrimeField(DEFAULT_PRIME))
-    searched: int | None = None
-    candidates: list[str] = []
+    network, ring = parse(spec), PrimeField(DEFAULT_PRIME)
+    bound = upper_bound(network, seed, ring)
+    known, narrowed = bound.value, bound.narrowed
+    search: Discovery | None = None
     try:
-        searched, found = discover(network, seed)
-        candidates = [c.describe() for c in found]
-        note = f"{searched} linear fields in all, {len(candidates)} of them outside the catalogue (candidates, not proved)"
+        search = discover(narrowed, seed)
+        bound = with_found(network, bound, search.found, seed, ring)
+        note = f"{search.solutions} fields in all, {len(search.found)} of them outside the catalogue"
     except UnsupportedNetwork as reason:
         note = f"not searched for more: {reason}"
+    proved = [f.describe() for f in search.found] if search else []
+    unproved = [f.describe() for f in search.unproved] if search else []
     if json:
         console.result_json({
             "schema": 1, "spec": str(network), "parameters": network.parameters, "upper": bound.value,
-            "symmetries": [list(r) for r in bound.redundancy], "linear_fields": searched, "candidates": candidates,
+            "catalogue_upper": known, "symmetries": [list(r) for r in bound.redundancy], "searched": str(narrowed),
+            "fields": search.solutions if search else None, "found": proved, "unproved": unproved,
         })  # fmt: skip
         return exits.HOLDS
     console.result(f"{network}: {network.parameters} parameters, dimension at most {bound.value}")
     for name, count in bound.redundancy:
         console.result(f"  {count:>4}  {name}")
-    console.result(note)
-    for line in candidates:
+    console.result(note + (f" (of {narrowed})" if narrowed != network else ""))
+    if proved:
+        console.result(f"proved for all parameters and inputs; the catalogue alone gives at most {known}:")
+    for line in proved:
+        console.result(f"  {line}")
+    if unproved:
+        console.result("candidates, not proved and in no bound:")
+    for line in unproved:
         console.result(f"  {line}")
     return exits.HOLDS

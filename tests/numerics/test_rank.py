@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from neuromanifold.numerics.rank import BASE_COLUMNS, kernel, pivots, rank, self_test
+from neuromanifold.numerics.rank import BASE_COLUMNS, RowSpace, kernel, pivots, rank, self_test
 from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
 from sympy.polys.matrices import DomainMatrix
 
@@ -175,3 +175,26 @@ def test_self_test_catches_a_wrong_matrix_product(wrong):
     with pytest.raises(ArithmeticError, match="matrix product is wrong"):
         rank(np.eye(3), wrong())
     self_test(RING)
+
+
+@pytest.mark.parametrize("p", [7, 10_007, DEFAULT_PRIME])
+@pytest.mark.parametrize("full", [0, 1, 20, 60, 90])
+def test_a_row_space_that_grows(full, p):
+    """After every batch the rank is that of all rows so far, the rows named are independent, and so are the columns."""
+    ring, rng = PrimeField(p), np.random.default_rng([full, p])
+    matrix = of_rank(rng, 120, 90, full, p)
+    space, kept, start = RowSpace(90, ring), [], 0
+    for size in (1, 0, 40, 7, 30, 42):
+        batch = matrix[start : start + size]
+        kept += [start + int(r) for r in space.add(ring.lift(batch))]
+        start += size
+        expected = plain_pivot_columns(matrix[:start], p) if start else []
+        assert len(kept) == len(space.pivots) == len(expected)
+        assert sorted([*space.pivots, *space.free]) == list(range(90))
+        assert len(plain_pivot_columns(matrix[np.ix_(kept, space.pivots)], p)) == len(kept)
+        reduced = np.zeros((len(kept), 90), dtype=object)
+        reduced[np.arange(len(kept)), space.pivots] = 1
+        reduced[:, space.free] = ring.integers(space.rest)
+        both = np.concatenate([matrix[kept].astype(object), reduced]) % p
+        assert len(plain_pivot_columns(both, p)) == len(kept)
+    assert start == 120

@@ -19,7 +19,8 @@ def replayed(spec, lower, upper, claim, **more):
 
 
 def coordinates(spec, base, tokens, draws):
-    size = checker.chart_size(checker.parse(spec))
+    net = checker.parse(spec)
+    size = checker.chart_size(net, checker.quadratic(net))
     return replayed(
         spec, {"rule": "coordinates", "tokens": tokens, "base": base, "spare": 3},
         {"rule": "chart", "reductions": [], "spec": spec}, {"lower": size, "upper": size}, exponents={"draws": draws},

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from neuromanifold.numerics.network import UnsupportedNetwork
 from neuromanifold.numerics.notation import parse
 from neuromanifold.oracle.__main__ import main
 from neuromanifold.verifiers.discovery import discover, rational
@@ -16,22 +15,19 @@ from neuromanifold.verifiers.discovery import discover, rational
     ["lightning d=2,2 a=2 t=2", "softmax d=2,2 a=1 t=2 skip bias=k", "mlp d=2,2,2 r=2", "softmax d=2,1,2 a=1 t=2 bias=o"],
 )
 def test_no_linear_field_is_missing(spec: str) -> None:
-    count, candidates = discover(parse(spec))
-    assert count > 0 and candidates == []
+    search = discover(parse(spec))
+    assert search.solutions > 0
+    assert search.found == search.unproved == ()
 
 
-def test_a_field_outside_the_catalogue_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_field_outside_the_catalogue_is_found_and_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     from neuromanifold.verifiers import discovery
 
     monkeypatch.setattr(discovery, "symmetry_motions", lambda *_: [])
-    count, candidates = discover(parse("lightning d=1,1 a=1 t=2"))
-    assert count >= 2 and len(candidates) == 2  # gauge and scaling
-    assert all("d1." in c.describe() for c in candidates)
-
-
-def test_large_networks_are_refused() -> None:
-    with pytest.raises(UnsupportedNetwork):
-        discover(parse("softmax d=10,10,10 a=2 t=3"))
+    search = discover(parse("lightning d=1,1 a=1 t=2"))
+    assert search.solutions >= 2
+    assert len(search.found) == 2  # gauge and scaling
+    assert all("d1." in field.describe() for field in search.found)
 
 
 def test_rational_reconstruction() -> None:
@@ -45,3 +41,23 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "gauge 1" in capsys.readouterr().out
     assert main(["symmetries", "lightning d=2,2 a=2 t=2", "--json"]) == 0
     assert '"upper": 7' in capsys.readouterr().out.replace('"upper":7', '"upper": 7')
+
+
+def test_the_command_prints_found_fields(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from neuromanifold.verifiers import discovery, upper
+
+    monkeypatch.setattr(upper, "symmetry_motions", lambda *_: [])
+    monkeypatch.setattr(discovery, "symmetry_motions", lambda *_: [])
+    assert main(["symmetries", "lightning d=1,1 a=1 t=2"]) == 0
+    printed = capsys.readouterr().out
+    assert "dimension at most 1" in printed
+    assert main(["symmetries", "softmax d=2,2 a=1 t=2 skip bias=q"]) == 0
+    printed = capsys.readouterr().out
+    assert "found 1" in printed
+    assert "proved for all parameters and inputs; the catalogue alone gives at most 9:" in printed
+    assert "d1.Q[0,0,0] = " in printed
+
+
+def test_large_networks_are_not_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["symmetries", "softmax d=10,10,10 a=2 t=3"]) == 0
+    assert "not searched for more" in capsys.readouterr().out
