@@ -2572,7 +2572,7 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
     if groups:
         grouped = {v for v in groups if NAME.fullmatch(v)}
         require(heads == grouped, "spec", "a named number of heads is a multiple of a named number of groups, or both are given")
-    require(not heads or times == [1] or (times and groups), "spec", "multiples of heads come with groups")
+    require(not heads or times == [1] or bool(times and groups), "spec", "multiples of heads come with groups")
     with_dv = bool(family.values("dv"))
     rows |= {v for v in family.values("dv") if NAME.fullmatch(v)}
     numbers = [int(v) for key in ("a", "dv") for v in family.values(key) if v.isdigit()]
