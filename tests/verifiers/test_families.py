@@ -179,7 +179,9 @@ def test_planted_lightning_heads():
         ("lightning d=n l=2 a=2 dv=2 t=3 skip", "coordinates"),
     ]:
         assert verdict({**good, "spec": spec}).rule == rule, spec
-    assert verdict({**good, "lower": {**good["lower"], "base": 3}}).rule == "coordinates"  # wider than a block
+    narrow = family_certificate(parse_any("lightning d=n l=2 a=1 dv=1 heads=2 t=3 skip"))
+    assert verdict(narrow).verdict == "valid"
+    assert "block" in verdict({**narrow, "lower": {**narrow["lower"], "base": 2}}).message
 
 
 def test_planted_a_block_that_loses_one_rank(monkeypatch):
