@@ -59,6 +59,8 @@ def family(asked: str | Family, *, seed: int = 0) -> FamilyAnswer:
 def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> tuple[str, ...]:
     """The conditions of a coordinate certificate in the family's own names, those that always hold left out; `forms`: the
     layers whose scores are quadratic forms."""
+    from ..verifiers.coordinates.certify import MAX_SPREAD
+
     f = found.fields
     unit = 2 if "rope" in found.text.split() else 1
     d = [str(v) for v in (f["d"] * (int(f["l"][0]) + 1) if len(f["d"]) == 1 else f["d"])]
@@ -77,7 +79,8 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
         rows = dict.fromkeys([*(x for x in (a[0], dv) if not x.isdigit()), *sorted(largest, key=int)[-1:]])
         row = next(iter(rows)) if len(rows) == 1 else f"max({', '.join(rows)})"
         said.append(f"{_product(groups, row)} <= {d[0]}")
-        said += [f"{a[0]} <= {dv}"] if groups != "1" and a[0] != dv else []
+        few = groups.isdigit() and int(groups) <= MAX_SPREAD and unit == 1
+        said += [f"{a[0]} <= {dv}"] if a[0] != dv and not few else []
     else:
         said += [f"{x} <= {m}" for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if x != m and i not in forms]
     return _reduced(said)

@@ -2847,7 +2847,8 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     seen: set[Kind] = set()
     for member in nets:
         units = chart_applies(member, unit)
-        require(base <= units.core, "coordinates", "the base is wider than the core")
+        most = reserved(member.layers[0], unit) if spread(member) else units.core
+        require(base <= most, "coordinates", "the base is wider than the core, or than a block")
         shared = member.rope and any(y.kv > 1 for y in member.layers)
         require(not (base and shared), "coordinates", "with rope and groups the base would share planes with other units")
         for kind in set_types(member, units, base, source) - seen:
@@ -2869,7 +2870,7 @@ def chart_size(net: Network, forms: frozenset[int]) -> int:
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
     fixed += sum(y.a * (y.a - 1) for i, y in enumerate(net.layers, 1) if i in forms)  # so(a, a) without gl(a)
     fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
-    fixed += len(net.layers) if net.kind == "lightning" else 0  # a scaling for each layer
+    fixed += sum(y.kv for y in net.layers) if net.kind == "lightning" else 0  # a scaling for each group
     fixed += sum(y.h for y in net.layers if y.act not in ("silu", "gelu"))  # an entry of D for each hidden unit
     fixed += sum(y.m + (y.n if y.h else 0) for y in net.layers) if net.norm else 0  # the gains
     return parameters(net) - fixed
@@ -2952,7 +2953,8 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
     if groups:
         grouped = {v for v in groups if NAME.fullmatch(v)}
         require(heads == grouped, "spec", "a named number of heads is a multiple of a named number of groups, or both are given")
-    require(not heads or times == [1] or (times and groups), "spec", "multiples of heads come with groups")
+    require(not heads or family.words[0][0] == "softmax", "spec", "lightning heads are counted by a number")
+    require(not heads or times == [1] or bool(times and groups), "spec", "multiples of heads come with groups")
     with_dv = bool(family.values("dv"))
     rows |= {v for v in family.values("dv") if NAME.fullmatch(v)}
     numbers = [int(v) for key in ("a", "dv") for v in family.values(key) if v.isdigit()]
@@ -2987,6 +2989,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     for bound in bounds.values():
         count *= max(bound - least + 1, 0)
     require(count <= MAX_MEMBERS and count * family.layers <= 5 * MAX_MEMBERS, "caps", "too many small members")
+    heads_named = any(HEADS.fullmatch(v) for v in family.values("heads"))
     for sizes in product(*(range(least, bounds[n] + 1) for n in family.names)):
         source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:
@@ -2995,6 +2998,8 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         except ReplayError as error:
             require(error.rule in ("spec", "coordinates"), error.rule, str(error))
             continue
+        if heads_named and spread(net):
+            continue  # the base would grow with the heads
         alike = all((i in forms) == (i in family.forms) or y.a == 1 for i, y in enumerate(net.layers, 1))
         require(alike, "coordinates", "a named head width is 1 before a larger one: another formula holds there")
         members.append(net)
@@ -3007,7 +3012,8 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         at = dict(zip(family.names, sizes, strict=True))
         value = sum(c * prod(at[name] ** power for name, power in powers.items()) for c, powers in terms)
         require(value == chart_size(raw(family, at), family.forms), "claim", f"the polynomial is wrong at {at}")
-    return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate"
+    more = ", and dv >= a" if heads_named else ""
+    return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate{more}"
 
 
 def polynomial(text: str, names: Sequence[str]) -> list[tuple[int, dict[str, int]]]:
@@ -3062,21 +3068,32 @@ def chart_applies(net: Network, unit: int) -> Units:
     require(all(w % unit == 0 for w in widths), "coordinates", "with rope the widths must be even")
     alike = len({(y.a, y.dv, y.kv) for y in net.layers}) == 1 or all(y.kv == 1 for y in net.layers)
     require(alike or not net.rope, "coordinates", "with rope and groups, layers must agree: angles are shared by layers")
+    if spread(net):
+        same = len({(y.a, y.dv, y.kv) for y in net.layers}) == 1 and not net.rope
+        require(same and net.layers[0].kv <= MAX_SPREAD, "coordinates", "too many or different groups for a base in each")
     forms, rows = quadratic(net), 1
     for i, y in enumerate(net.layers, 1):
-        require(y.heads == 1 or net.kind == "softmax", "coordinates", "several lightning heads are not covered")
+        several = net.kind == "softmax" or (y.heads == y.kv and net.t > 1)
+        require(y.heads == 1 or several, "coordinates", "several lightning heads have keys of their own, and two tokens")
         if i in forms:  # a generic form of rank 2a is fixed by its values on 2a coordinates, or 2a - 1 if these are all
             require(2 * y.a <= core + (y.m == core), "coordinates", "a quadratic form has more rows than half the width")
             rows = max(rows, y.a)
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
-            require(y.kv == 1 or y.a <= y.dv, "coordinates", "several groups need dv >= a")
             fits = max(y.a, y.dv) <= y.m if i in forms else y.kv * reserved(y, unit) <= y.m
             require(y.heads % y.kv == 0 and fits, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
     pairs = min(rows, core // 2) if rows > 1 else 0
     return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms)
+
+
+MAX_SPREAD = 4
+
+
+def spread(net: Network) -> bool:
+    """Say whether the base lies in every group's block: several lightning heads, or several groups with dv < a."""
+    return any(y.kv > 1 and (net.kind == "lightning" or y.dv < y.a) for y in net.layers)
 
 
 def reserved(layer: Layer, unit: int) -> int:
@@ -3114,7 +3131,9 @@ def hidden(net: Network, place: Place, units: Units) -> list[tuple[int, ...]]:
 def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind]:
     """Return the types of all sets S u T, T of at most two units outside S, from the units themselves."""
     core: list[Place] = [("p" if k < units.pairs else "c", k) for k in range(units.core)]
-    places, start = core[base:], core[:base]
+    blocks, apart = (net.layers[0].kv, reserved(net.layers[0], 1)) if spread(net) else (1, 0)
+    start = [core[g * apart + k] for g in range(blocks) for k in range(base)]
+    places = [place for place in core if place not in start]
     for home, width in (("i", net.layers[0].m), ("o", net.layers[-1].n)):
         places += [(home, k) for k in range(units.core, units.pairs + (width - 2 * units.pairs) // units.size)]
     classes: dict[Any, list[Place]] = {}
@@ -3265,8 +3284,8 @@ def entry(
             fixed = int(row % 2 == 0) if first and other == (mine[0], 0) else None
         elif letter in "QO" and first and other in tied.values():
             fixed = int(mine == other)
-        elif letter == "K" and small.kind == "lightning" and mine == other == (0, 0):
-            fixed = 1
+        elif letter == "K" and small.kind == "lightning" and mine == other == tied[min(tied)] and mine[0] < kind.base:
+            fixed = 1  # the scaling of the group
     if fixed is not None:
         return fixed, False
     support = {u for u in (mine[0], other[0]) if u >= kind.base}

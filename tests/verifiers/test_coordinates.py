@@ -60,6 +60,11 @@ SMALL = [
     "softmax d=4 l=1 a=2 dv=2 t=2 skip causal norm=rms",
     "lightning d=3,4 a=7 t=2",
     "softmax d=3,8,3 a=5,2 t=2",
+    "lightning d=4,4 a=2 dv=2 heads=2 t=3 skip",
+    "lightning d=8 l=1 a=2 dv=1 heads=4 t=2 skip causal",
+    "lightning d=5 l=2 a=1 dv=1 heads=3 t=2 skip",
+    "softmax d=6 l=1 a=3 dv=1 heads=2 t=2 skip",
+    "softmax d=4 l=2 a=2 dv=1 heads=4 kv=2 t=3 skip causal",
     "lightning d=6,4,4,5 a=1,2,1 t=2",
     "lightning d=3,3,3 a=1,2 t=4",
     "lightning d=5,5,5,5 a=2,1,2 t=3",
@@ -112,6 +117,24 @@ def test_quadratic_scores_agree_with_direct_proofs():
         assert direct.lower == direct.upper == claim, str(network)
         tried["one token" if network.t == 1 else "rank one"] += 1
     assert sum(tried.values()) >= 60
+
+
+def test_bases_in_every_group_agree_with_direct_proofs():
+    """Several lightning heads, and groups with dv < a."""
+    draw = random.Random(3)
+    tried = {"softmax": 0, "lightning": 0}
+    while min(tried.values()) < 15:
+        kind, groups = draw.choice(["softmax", "lightning"]), draw.randint(2, 4)
+        heads = groups * draw.choice([1, 1, 2]) if kind == "softmax" else groups
+        sizes = f"d={draw.randint(2, 7)} l={draw.randint(1, 2)} a={draw.randint(1, 3)} dv={draw.randint(1, 3)}"
+        network = parse(f"{kind} {sizes} heads={heads} kv={groups} t={draw.randint(2, 3)} skip{draw.choice(['', ' causal'])}")
+        if network.parameters > 180 or not types.spread(network) or certify.uncovered(network):
+            continue
+        claim = coordinate_certificate(network)["claim"]["lower"]
+        direct = _attempt(network, 0, PrimeField(DEFAULT_PRIME), None, None)
+        assert direct.lower == direct.upper == claim, str(network)
+        tried[kind] += 1
+    assert sum(tried.values()) >= 30
 
 
 def _random_quadratic(draw):
@@ -202,7 +225,7 @@ def _random_network(draw):
     if not skip:
         d[0] += draw.choice([0, 0, 1, 2])
         d[-1] += draw.choice([0, 0, 1, 2])
-    heads = draw.choice([1, 1, 2]) if skip and kind == "softmax" else 1
+    heads = draw.choice([1, 1, 2, 3]) if skip else 1
     words += ["causal"] if draw.random() < 0.4 else []
     rope = draw.random() < 0.2
     a = [draw.choice([2, 4]) if rope else draw.randint(1, 4) for _ in range(l)]
@@ -220,11 +243,14 @@ def _random_network(draw):
         ("lightning d=6,4 a=3 t=1", "half of the width"),  # forms on six coordinates, of which the core has four
         ("softmax d=4,4 a=6 t=3 skip rope", "exceeds the width"),  # the chart is not dominant
         ("softmax d=4,4 a=2 dv=2 heads=3 t=3 skip", "overlap"),
-        ("softmax d=6,6 a=3 dv=2 heads=2 t=3 skip", "dv >= a"),
+        ("softmax d=12,12 a=4 dv=2 heads=2 t=3 skip rope", "no rope"),
+        ("softmax d=15,15 a=3 dv=2 heads=5 t=3 skip", "up to 4"),
+        ("lightning d=8 l=2 a=1,2 dv=2 heads=2 t=3 skip", "alike"),
         ("softmax d=4,4 a=2 t=1", "itself only"),
         ("softmax d=4,4 a=2 t=3 bias=q", "bias"),
         ("softmax d=5,4,3,4 a=2 t=3", "hidden widths"),
-        ("lightning d=4,4 a=2 dv=2 heads=2 t=3 skip", "several lightning heads"),
+        ("lightning d=4,4 a=2 dv=2 heads=2 kv=1 t=3 skip", "several lightning heads"),
+        ("lightning d=4,4 a=2 dv=2 heads=2 t=1 skip", "several lightning heads"),
         ("softmax d=8,8 a=4 t=9 skip rope", "tokens"),
         ("softmax d=4,4 a=2 dv=2 heads=2 t=3 skip ffn=6:3", "rank"),  # three cubes of two linear forms fill less than they count
         ("softmax d=4,4 a=2 dv=2 t=3 skip ffn=6:1", "power 1"),

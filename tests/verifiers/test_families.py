@@ -114,6 +114,8 @@ OTHERS = [
     ("softmax d=n l=1 heads=2h kv=h a=k dv=k t=3 skip causal", "6*h*k*n - 2*h*k^2"),
     ("softmax d=n l=1 heads=h kv=h a=2 dv=2 t=3 skip causal rope", "8*h*n - 6*h"),
     ("softmax d=n l=1 heads=4 kv=2 a=k dv=k t=4 skip causal window=2", "12*k*n - 4*k^2"),
+    ("lightning d=n l=1 a=k dv=k heads=2 t=3 skip", "8*k*n - 4*k^2 - 2"),
+    ("softmax d=n l=1 a=3 dv=2 heads=2 t=3 skip", "20*n - 26"),
     ("softmax d=n l=3 a=k t=5 causal", "6*k*n + n^2 - 3*k^2"),
     ("softmax d=n l=2 a=2 t=3 alibi causal", "n^2 + 8*n - 8"),
     ("lightning d=n l=2 a=k t=3 rope", "4*k*n + n^2 - 2*k - 2"),
@@ -163,6 +165,23 @@ def test_planted_groups_of_any_number_of_heads(heads):
     good = family_certificate(parse_any("softmax d=n l=1 heads=2h kv=h a=2 dv=2 t=3 skip"))
     assert verdict(good).verdict == "valid"
     assert verdict({**good, "spec": good["spec"].replace("heads=2h kv=h", heads)}).rule == "spec"
+
+
+def test_planted_lightning_heads():
+    good = family_certificate(parse_any("lightning d=n l=2 a=2 dv=2 heads=2 t=3 skip"))
+    assert verdict(good).verdict == "valid"
+    for spec, rule in [
+        ("lightning d=n l=2 a=2 dv=2 heads=h t=3 skip", "spec"),
+        ("lightning d=n l=2 a=2 dv=2 heads=5 t=3 skip", "coordinates"),
+        ("lightning d=n l=2 a=2 dv=2 heads=2 kv=1 t=3 skip", "coordinates"),
+        ("lightning d=n l=2 a=2 dv=2 heads=2 t=3 skip rope", "coordinates"),
+        ("lightning d=n l=2 a=2 dv=2 heads=3 t=3 skip", "claim"),
+        ("lightning d=n l=2 a=2 dv=2 t=3 skip", "coordinates"),
+    ]:
+        assert verdict({**good, "spec": spec}).rule == rule, spec
+    narrow = family_certificate(parse_any("lightning d=n l=2 a=1 dv=1 heads=2 t=3 skip"))
+    assert verdict(narrow).verdict == "valid"
+    assert "block" in verdict({**narrow, "lower": {**narrow["lower"], "base": 2}}).message
 
 
 def test_planted_a_block_that_loses_one_rank(monkeypatch):
@@ -309,7 +328,10 @@ def test_a_family_without_a_proof_says_why():
         ("softmax d=n l=2 a=2 t=9 rope", "or causal"),
         ("softmax d=p,q,r,s,u a=k t=3", "give the hidden widths one name"),
         ("mlp d=n,n,1 r=2", "attention"),
-        ("lightning d=n l=2 a=2 dv=2 heads=2 t=3 skip", "several lightning heads"),
+        ("lightning d=n l=2 a=2 dv=2 heads=2 kv=1 t=3 skip", "several lightning heads"),
+        ("lightning d=n l=2 a=2 dv=2 heads=h t=3 skip", "give heads a number"),
+        ("softmax d=n l=2 a=3 dv=2 heads=h t=3 skip", "give heads a number"),
+        ("softmax d=n l=2 a=3 dv=2 heads=5 t=3 skip", "up to 4"),
         ("lightning d=p,q,r a=1,q t=3", "quadratic forms"),
         ("lightning d=n l=2 a=2 t=1 rope", "no member"),
     ]:

@@ -195,6 +195,6 @@ class _SmallLayer:
             return (ONE if row % 2 == 0 else ZERO) if c == (b[0], 0) else None
         if tensor in "QO" and c in rows.values():
             return ONE if b == c else ZERO
-        if tensor == "K" and self.network.kind == "lightning" and b == c == (0, 0):  # the scaling of V against K
-            return ONE
+        if tensor == "K" and self.network.kind == "lightning" and b == c == (rows[min(rows)][0], 0) and b[0] < self.kind.base:
+            return ONE  # the scaling of V against K
         return None

@@ -15,13 +15,14 @@ from ..radicands import radicand_witnesses
 from ..reductions import quadratic, reduce
 from ..tokens import drops_tokens
 from .blocks import block, block_rank
-from .types import INPUT, SetType, block_width, core_width, set_types, unit_size, units
+from .types import INPUT, SetType, block_width, core_width, set_types, spread, unit_size, units
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
 FIXED_TOKENS = f"rope or alibi without a causal mask fix the number of tokens, and at most {TOKENS[-1]} are covered: take t <= {TOKENS[-1]}, or causal"
 BASES = (0, 1, 2)
 MAX_COLUMNS = 1_200  # of the largest block, about: what the checker replays within its budget
+MAX_SPREAD = 4  # groups with base units of their own: all of them are in every block
 MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
 
 
@@ -45,7 +46,7 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
     form = sum(y.a * (y.a - 1) for y in network.layers if quadratic(network, y))
     hidden = 0 if network.skip else sum(y.n**2 for y in network.layers[:-1])
-    scaling = network.l if network.kind == "lightning" else 0
+    scaling = sum(y.kv for y in network.layers) if network.kind == "lightning" else 0
     ffn = sum(y.ffn.hidden for y in network.layers if y.ffn and y.ffn.activation not in ("silu", "gelu"))
     gain = sum(y.m + (y.n if y.ffn else 0) for y in network.layers) if network.norm else 0
     split = (
@@ -79,6 +80,10 @@ def uncovered(network: Network) -> str | None:
         return f"the hidden width must be at least {2 * unit}" + (" and widths even" if unit == 2 else "")
     if network.rotates and any(y.kv > 1 for y in network.layers) and len({(y.a, y.dv, y.kv) for y in network.layers}) > 1:
         return "with rope and groups, layers must agree: angles are shared by layers"
+    if spread(network):
+        few = all(y.kv <= MAX_SPREAD for y in network.layers)
+        if network.rope or not few or len({(y.a, y.dv, y.kv) for y in network.layers}) > 1:
+            return f"several lightning heads, or groups with dv < a: up to {MAX_SPREAD}, all layers alike, no rope"
     for y in network.layers:
         reason = _uncovered_layer(network, y)
         if reason:
@@ -87,8 +92,8 @@ def uncovered(network: Network) -> str | None:
 
 
 def _uncovered_layer(network: Network, y: Layer) -> str | None:
-    if y.heads > 1 and network.kind == "lightning":
-        return "several lightning heads are not covered"
+    if y.heads > 1 and network.kind == "lightning" and (y.per_group > 1 or network.t == 1):
+        return "several lightning heads are covered with keys and values of their own, and t >= 2"
     core = core_width(network)
     if quadratic(network, y) and 2 * y.a > core + (y.m == core):
         return f"a={y.a} exceeds half of the width {core}, and its scores are a quadratic form"
@@ -98,8 +103,6 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
         return f"a={y.a} exceeds the width {y.m}" if y.a > y.m else None
     if not network.skip:
         return "dv is covered with skip only"
-    if y.kv > 1 and y.dv < y.a:
-        return f"several groups need dv >= a, not dv={y.dv} and a={y.a}"
     w = y.kv * block_width(network, y)
     return f"kv * max(a, dv) = {w} exceeds the width {y.m}: the blocks overlap" if w > y.m else None
 
@@ -127,7 +130,8 @@ def bases(network: Network) -> list[int]:
     """How many base units to try: lightning needs one; with rope and several groups a base would share planes with other units."""
     if network.rotates and any(y.kv > 1 for y in network.layers):
         return [0]
-    fitting = [b for b in BASES if b <= units(network).count(core_width(network))]
+    most = block_width(network, network.layers[0]) if spread(network) else units(network).count(core_width(network))
+    fitting = [b for b in BASES if b <= most]
     return fitting[1:] if network.kind == "lightning" else fitting
 
 

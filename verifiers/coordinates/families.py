@@ -26,7 +26,7 @@ from .certify import (
     token_choices,
     uncovered,
 )
-from .types import SetType, set_types
+from .types import SetType, set_types, spread
 
 MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried
@@ -63,6 +63,8 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
                 continue
             sides["exponents"] = {"draws": draws_json(draws)}
         for base in bases(network):
+            if any(base not in bases(member) for member in members):
+                continue
             kinds: dict[SetType, Network] = {}
             for member in members:
                 for kind in set_types(member, base):
@@ -94,6 +96,7 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
         fewer = "give the hidden widths one name, as they must be equal" if len(hidden) > 1 else "name fewer sizes"
         raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}: {fewer}")
     reason, found = None, False
+    counts = _names(family.fields.get("heads", ()))
     for sizes in itertools.product(*(range(least, bounds[n] + 1) for n in family.names)):
         try:
             member = family.at(**dict(zip(family.names, sizes, strict=True)))
@@ -101,6 +104,8 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
             reason = reason or str(refusal)
             continue
         reason = uncovered(member)
+        if spread(member) and counts:
+            reason = "with a named number of heads dv >= a"
         if reason:
             continue
         found = True
@@ -152,6 +157,10 @@ def _refusal(family: Family) -> str | None:
         return "the heads of a group must be a number: heads=2h kv=h, or heads=h alone, with keys and values of their own"
     if isinstance(heads, str) and not kv and multiple(heads)[0] > 1:
         return "a multiple of heads is covered with groups: heads=2h kv=h, or heads=h alone"
+    a, dv = fields["a"][0], fields.get("dv", (0,))[0]
+    numbers = isinstance(a, int) and isinstance(dv, int) and a > dv
+    if isinstance(heads, str) and dv and (words[0] == "lightning" or numbers):
+        return "lightning heads, and heads with dv < a, are covered up to a given number: give heads a number, as in heads=2"
     rows, widths, counts = ({n for f in fs for n in _names(fields.get(f, ()))} for fs in (("a", "dv"), ("d",), ("heads",)))
     if counts & (rows | widths):
         return f"{', '.join(sorted(counts & (rows | widths)))} names heads and another size: give them names of their own"
@@ -217,7 +226,8 @@ def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
         total += g * v * m + h * n * v - g * v * v if "dv" in f else g * n * m
         total -= n * n if "skip" not in words and i < l - 1 else 0
         total -= a * (a - 1) if i + 1 in forms else 0
-    return total - (l if words[0] == "lightning" else 0)
+        total -= g if words[0] == "lightning" else 0
+    return total
 
 
 def _size(value: int | str, sizes: dict[str, int]) -> int:

@@ -123,11 +123,24 @@ def block_width(network: Network, layer: Layer) -> int:
     return -(-width // unit) * unit
 
 
+def spread(network: Network) -> bool:
+    """Whether the base has units in the block of every group: lightning attention with several heads, or groups with dv < a."""
+    return any(y.kv > 1 and (network.kind == "lightning" or (y.dv or 0) < y.a) for y in network.layers)
+
+
+def base_units(network: Network, base: int) -> tuple[int, ...]:
+    """The units of the base: the first `base` units of the core or, where it is spread, of every group's block."""
+    if not spread(network):
+        return tuple(range(base))
+    y = network.layers[0]  # all layers are alike then, and units are single coordinates
+    return tuple(g * block_width(network, y) + k for g in range(y.kv) for k in range(base))
+
+
 def set_types(network: Network, base: int) -> list[SetType]:
-    """The types of all sets S u T, T of at most two units outside the base of `base` core units, each once."""
-    made = units(network)
-    start = tuple(_run(network, made, PAIR if s < made.pairs else CORE, s, s + 1) for s in range(base))
-    runs = list(_runs(network, made, base))
+    """The types of all sets S u T, T of at most two units outside the base (`base_units`), each once."""
+    made, inner = units(network), base_units(network, base)
+    start = tuple(_run(network, made, PAIR if s < made.pairs else CORE, s, s + 1) for s in inner)
+    runs = list(_runs(network, made, inner))
     found: dict[SetType, None] = {}
 
     def note(outside: tuple[_Run, ...], shared: frozenset[int] = frozenset()) -> None:
@@ -135,7 +148,7 @@ def set_types(network: Network, base: int) -> list[SetType]:
         homes = "".join(u.home for u in every)
         layers = tuple(_relabel(tuple(u.ties[i] for u in every), i in shared) for i in range(network.l))
         hidden = tuple(tuple(n for u in every for n in u.hidden[i]) for i in range(network.l))
-        found.setdefault(SetType(made.size, base, homes, layers, hidden))
+        found.setdefault(SetType(made.size, len(inner), homes, layers, hidden))
 
     if base:
         note(())
@@ -148,13 +161,13 @@ def set_types(network: Network, base: int) -> list[SetType]:
     return list(found)
 
 
-def _runs(network: Network, made: Units, base: int) -> Iterator[_Run]:
+def _runs(network: Network, made: Units, inner: tuple[int, ...]) -> Iterator[_Run]:
     core = made.count(core_width(network))
     homes = (
-        (PAIR, min(base, made.pairs), made.pairs), (CORE, max(base, made.pairs), core),
+        (PAIR, 0, made.pairs), (CORE, made.pairs, core),
         (INPUT, core, made.count(network.d[0])), (OUTPUT, core, made.count(network.d[-1])),
     )  # fmt: skip
-    edges: set[int] = set()
+    edges = {e for b in inner for e in (b, b + 1)}
     for y in network.layers:
         w = block_width(network, y)
         edges |= {u for g in range(y.kv) for end in (0, y.a, y.dv or 0, w) for u in made.around(g * w + end)}
@@ -164,7 +177,7 @@ def _runs(network: Network, made: Units, base: int) -> Iterator[_Run]:
     for home, first, last in homes:
         inside = sorted({first, last} | {e for e in edges if first < e < last})
         for start, stop in itertools.pairwise(inside):
-            if start < stop:
+            if start < stop and start not in inner:
                 yield _run(network, made, home, start, stop)
 
 
