@@ -2165,7 +2165,6 @@ def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
     need(layer.n == 1 or narrow, "koszul needs one output")
     need("v" not in bias or "k" in bias, "koszul with bias v needs bias k")
     need(head != to and to < layer.heads, "koszul needs two heads")
-    both = {"q", "k"} <= bias
 
     def key_form(h: int) -> list[int]:
         if narrow:  # the one row of U reads the output
@@ -2175,7 +2174,7 @@ def koszul(c: Chart, i: int, head: int, to: int) -> Motions:
         constant = c.flat[c.at[f"{i}.bv", h][0]] if "v" in bias else 0
         return [*c.flat[start : start + layer.m], constant]
 
-    for query in range(layer.m + both):
+    for query in range(layer.m + ("q" in bias)):
         v = Motion(c)
         for target, source, sign in ((head, to, 1), (to, head, -1)):
             for r, value in enumerate(key_form(source)):

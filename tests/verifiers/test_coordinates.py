@@ -198,6 +198,7 @@ def test_the_head_width_of_a_quadratic_form(spec, size, accepted):
         ("lightning d=4,4,4 a=1,3 t=3 skip", False),
         ("lightning d=4,4,4 a=1,3 t=3 bias=v", False),
         ("lightning d=4,4,4 a=1,3 t=3 heads=2,1", False),
+        ("lightning d=4,4,4 a=1,3 t=3 ffn=4:silu", False),
         ("lightning d=4,4,4 a=1,3 t=3 ffn=4:2 bias=u", False),
         ("lightning d=4,4,4 a=2,3 t=3", False),
     ],

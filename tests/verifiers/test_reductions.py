@@ -99,6 +99,7 @@ def test_a_lightning_layer_has_at_most_the_dimensions_of_its_features() -> None:
         ("lightning d=3,3,2,2 a=1 t=2 heads=3,1,3", 44),
         ("lightning d=2,2,1 a=1 t=3 heads=1,3 bias=q", 10),
         ("lightning d=2,2,2 a=1,2 t=3 heads=1,3 ffn=2:2", 14),
+        ("lightning d=3,3,3 a=1,3 t=3 ffn=1:2", 9),
         ("lightning d=1,2,2,2 a=1,1,2 t=3 heads=2,2,3 causal", 2),
         ("lightning d=2,2,2 a=1,2 t=3 heads=1,3", 10),
         ("lightning d=2,2,2 a=1,2 t=3 heads=1,3 causal", 14),
@@ -132,3 +133,23 @@ def test_linear_blocks_of_random_networks() -> None:
         if used:
             assert replay(dumps(proof.certificate)).verdict == "valid", network
     assert proven >= 50 and moved >= 40, (proven, moved)
+
+
+def test_bounds_of_one_token_hold_and_replay() -> None:
+    draw = random.Random(3)
+    for _ in range(24):
+        skip, l = draw.random() < 0.4, draw.randint(1, 2)
+        d = [draw.randint(1, 2)] * (l + 1) if skip else [draw.choice((1, 2, 4)) for _ in range(l + 1)]
+        ffn = f" ffn={draw.randint(1, 4)}:{draw.randint(1, 3)}" * (l == 1 or draw.random() < 0.3)
+        letters = "".join(c for c in "qkvo" + "ud" * bool(ffn) if draw.random() < 0.2)
+        network = parse(f"lightning d={','.join(map(str, d))} a=2 t=1 heads=2" + " skip" * skip + f" bias={letters}" * bool(letters) + ffn)
+        proof = prove_bounds(network)
+        assert proof.lower == rank(network) <= proof.upper, network
+        assert replay(dumps(proof.certificate)).verdict == "valid", network
+
+
+def test_koszul_with_a_constant_in_the_query_replays() -> None:
+    """c^T (x, 1): with bias q alone the constant counts too."""
+    proof = prove_bounds(parse("lightning d=4,4,1 a=2 t=1 heads=2 bias=q"))
+    assert proof.lower == proof.upper == 67
+    assert replay(dumps(proof.certificate)).verdict == "valid"
