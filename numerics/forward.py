@@ -14,17 +14,21 @@ from .norm import normalise
 from .program import Program
 
 
-def record(network: Network) -> Program:
+def record(network: Network, shifts: bool = False) -> Program:
     """The program of f_theta: input X of shape (d_0, t), output of shape (d_l, t); mlp has t = 1.
 
-    Parameters carry the names and shapes of `network.parameter_shapes()`.
+    Parameters carry the names and shapes of `network.parameter_shapes()`. With `shifts` two more follow, `in` (d_0, 1) and
+    `out` (d_l, 1): constants that are added to all tokens of the input and of the output.
     """
     p = Program()
     params = {name: p.param(name, shape) for name, shape in network.parameter_shapes()}
+    ends = [p.param(name, (d, 1)) for name, d in (("in", network.d[0]), ("out", network.d[-1]))] if shifts else []
     x = p.input((network.d[0], network.t))
+    if ends:
+        x = p.add(x, ends[0])
     for i, part in _parts(network):
         x = _part(p, network, i, part, params, x)
-    p.output = x
+    p.output = p.add(x, ends[1]) if ends else x
     return p
 
 

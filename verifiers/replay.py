@@ -48,6 +48,7 @@ MAX_EXPONENTS = 3_000  # of one input
 MAX_FIELDS = 20_000  # entries
 MAX_FACTORS = 8  # of a term of a found field
 MAX_WORDS = 1 << 22  # of one expanded stream
+ROOT_TRIES = 128  # inputs of a block looked at for each that is needed, where norms need roots
 MAX_WORK = 3 * 10**11  # estimated elementary steps, about 2 ns each
 
 
@@ -2807,6 +2808,10 @@ class Kind(NamedTuple):
         """Return (unit, place in it) for the coordinates that live in one of the homes; units other than pairs have `size`."""
         return [(u, k) for u, h in enumerate(self.homes) if h in homes for k in range(2 if h == "p" else size)]
 
+    def spans(self, units: set[int]) -> bool:
+        """Say whether these units are all of T, apart from the base."""
+        return {u for u in units if u >= self.base} == set(range(self.base, len(self.homes)))
+
     @property
     def label(self) -> str:
         """Return the name of the type in the labels of its point."""
@@ -2819,10 +2824,11 @@ class Kind(NamedTuple):
 
 def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str, Any]) -> None:
     """Check that the dimension of each network, all members of one family, is the number of free entries of its chart."""
-    lower, upper = record(file["lower"], "rule tokens base spare", "lower"), file["upper"]
+    lower, upper = record(file["lower"], "rule tokens base spare", "lower", optional="layers"), file["upper"]
     require(lower["rule"] == "coordinates", "schema", "the rule of lower is not coordinates")
     upper = record(upper, "rule", "upper", optional="reductions spec")
     require(upper["rule"] == "chart", "schema", "a coordinate point needs the rule chart")
+    require(lower.get("layers", "apart") == "apart", "schema", "layers are apart, or not mentioned")
     tokens, spare = natural(lower["tokens"], "tokens", 64), natural(lower["spare"], "spare", 64)
     net = nets[0]
     base, unit = natural(lower["base"], "base", 3), 2 if net.rope else 1
@@ -2830,29 +2836,53 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     require(min(net.t, 2) <= tokens <= net.t, "coordinates", "between 2 and t tokens, or one")
     require(free_tokens or tokens == net.t, "coordinates", "positions without a causal mask fix t")
     require(base > 0 or net.kind == "softmax", "coordinates", "lightning needs a base")
+    kept, shifts = tokens, False  # in the blocks
+    if "layers" in lower:
+        nets, kept = [alone for member in nets for alone in layers_apart(member, tokens)], tokens - 1
+        shifts = bool(net.bias & set("vod"))  # constants that other layers add
 
+    made = [chart_applies(member, unit) for member in nets]
     if net.kind == "softmax":
-        one_head = [
-            y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers
-        ]
-        witness = net._replace(layers=tuple(one_head), t=tokens)
         require("exponents" in file, "exponents", "exponents are missing")
-        check_exponents(witness, source, file["exponents"])
+        witnesses = {witness_of(member, unit, tokens) for member in nets}
+        for witness in witnesses:
+            check_exponents(witness, source, file["exponents"])
         require(("radicands" in file) == bool(net.norm), "radicands", "radicands belong to norms")
-        if net.norm:
-            check_radicands(witness, source, file["radicands"])
+        for witness in witnesses if net.norm else ():
+            check_radicands(witness._replace(t=kept), source, file["radicands"])
     else:
         require("exponents" not in file and "radicands" not in file, "schema", "exponents or radicands without need")
-    seen: set[Kind] = set()
-    for member in nets:
-        units = chart_applies(member, unit)
+    seen: set[tuple[Any, Kind]] = set()
+    for member, units in zip(nets, made, strict=True):
         most = reserved(member.layers[0], unit) if spread(member) else units.core
         require(base <= most, "coordinates", "the base is wider than the core, or than a block")
         shared = member.rope and any(y.kv > 1 for y in member.layers)
         require(not (base and shared), "coordinates", "with rope and groups the base would share planes with other units")
-        for kind in set_types(member, units, base, source) - seen:
-            seen.add(kind)
-            check_block(member, kind, units, tokens, spare, source)
+        layers = tuple((y.heads // y.kv, y.act) for y in member.layers)
+        for kind in set_types(member, units, base, source):
+            if (layers, kind) not in seen:
+                seen.add((layers, kind))
+                check_block(member, kind, units, kept, spare, source, shifts)
+
+
+def layers_apart(net: Network, tokens: int) -> list[Network]:
+    """Return the layers as networks of their own, one token less: the others are switched off by a zero token that all see.
+
+    Its queries, keys and values are zero, and so is the stream of it after every layer; a query with its whole weight on
+    it, and a hidden unit whose sigmoid is 0, add nothing and do not move, but for constants that are common to all tokens
+    (coordinates/PROOFS.md, layers apart).
+    """
+    require(net.kind == "softmax" and net.skip, "coordinates", "layers come apart in softmax attention with skip only")
+    require(all(y.act in ("", *ACTIVATIONS) for y in net.layers), "coordinates", "a power is not switched off")
+    require(tokens >= 3, "coordinates", "layers apart: a zero token and two more")
+    require(not net.window or net.window >= tokens, "coordinates", "the window hides the zero token")
+    return [net._replace(layers=(layer,), t=net.t - 1) for layer in dict.fromkeys(net.layers)]
+
+
+def witness_of(net: Network, unit: int, tokens: int) -> Network:
+    """Return the network that shows exponents and radicands independent at all sizes: one head and hidden unit, width 2, no bias."""
+    small = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers]
+    return net._replace(layers=tuple(small), t=tokens, bias=frozenset())
 
 
 def quadratic(net: Network) -> frozenset[int]:
@@ -2865,13 +2895,15 @@ def quadratic(net: Network) -> frozenset[int]:
 
 def chart_size(net: Network, forms: frozenset[int]) -> int:
     """Return the number of free entries of the chart, where the scores of the layers `forms` are quadratic forms: a formula,
-    meant for networks that `chart_applies` accepts."""
+    meant for networks that `check_coordinates` accepts."""
     fixed = sum(y.kv * ((y.a if net.rope else y.a * y.a) + y.dv * y.dv) for y in net.layers)
     fixed += sum(y.a * (y.a - 1) for i, y in enumerate(net.layers, 1) if i in forms)  # so(a, a) without gl(a)
     fixed += 0 if net.skip else sum(y.n * y.n for y in net.layers[:-1])
     fixed += sum(y.kv for y in net.layers) if net.kind == "lightning" else 0  # a scaling for each group
     fixed += sum(y.h for y in net.layers if y.act not in ("silu", "gelu"))  # an entry of D for each hidden unit
     fixed += sum(y.m + (y.n if y.h else 0) for y in net.layers) if net.norm else 0  # the gains
+    fixed += sum(y.kv * y.a for y in net.layers) if "k" in net.bias and not net.rope else 0  # common to all keys
+    fixed += sum(y.kv * (y.dv or y.n) for y in net.layers) if {"v", "o"} <= net.bias else 0  # bo does what bv does
     return parameters(net) - fixed
 
 
@@ -3056,10 +3088,10 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
 def chart_applies(net: Network, unit: int) -> Units:
     """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the units."""
     one_token = net.kind == "lightning" and net.t == 1 and not net.rope
-    plain = net.kind != "mlp" and not (net.bias or net.norm == "layer" or (net.alone and not one_token))
-    require(plain, "coordinates", "attention without bias and LayerNorm, of several tokens (lightning: or one) only")
+    plain = net.kind != "mlp" and not (net.norm == "layer" or (net.alone and not one_token))
+    require(plain, "coordinates", "attention without LayerNorm, of several tokens (lightning: or one) only")
     softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
-    require(softmax or not (net.ffn or net.norm), "coordinates", "ffn and norm with softmax, skip and no power 1 only")
+    require(softmax or not (net.ffn or net.norm or net.bias), "coordinates", "ffn, norm and bias with softmax, skip and no power 1 only")
     widths = [net.layers[0].m, *(y.n for y in net.layers)]
     core = widths[1] if len(widths) > 2 else min(widths)
     require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
@@ -3186,8 +3218,11 @@ def relabelled(net: Network, start: list[Place], outside: list[Place], units: Un
     return Kind(len(start), "".join(home for home, _ in start + outside), tuple(layers), tied)
 
 
-def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, source: Source) -> None:
-    """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs."""
+def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, source: Source, shifts: bool) -> None:
+    """Check that the columns supported on exactly one set of this type have full rank on its own inputs and outputs.
+
+    With `shifts` constants added to all tokens of the input and of the output are columns too: other layers add them.
+    """
     unit = made.size
     core, entering, leaving = (len(kind.coordinates(homes, unit)) for homes in ("pc", "i", "o"))
     if not core and (len(net.layers) > 1 or not entering or not leaving):
@@ -3207,24 +3242,33 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
     point = source.under(f"coordinates/{kind.label}/")
 
     packed, flat, columns = source.packed(), [], []
+    constant = "bd" if net.ffn else "bo" if "o" in net.bias else "bv"  # what a layer adds last, the same to all tokens
     for tensor, (blocks, rows, width) in shapes(small).items():
         i, letter = int(tensor.split(".")[0]) - 1, tensor.split(".")[1]
         for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(width))):
             value, column = entry(small, kind, made, i, letter, b, r, c)
             flat.append(point.value(tensor, k) if value is None else value)
-            columns.append(column)
+            columns.append(column and not (shifts and letter == constant))  # what `after` does
+    before, after = ([kind.spans({u}) for u, _ in kind.coordinates(homes, unit)] for homes in ("pci", "pco"))
+    columns += before + after if shifts else []
     count = sum(columns)
     if not count:
         return
     inputs = 3 * count // (layers[-1].n * (1 if net.kind == "lightning" else 2 * (tokens - 1))) + 1 + spare
     point.spend(steps(small) * inputs * (1_000 + 10 * layers[-1].n * tokens) + packed.rank_work(count, count), "the blocks cost too much")
-    ring = Tape(packed, flat, columns)
+    ring = Tape(packed, flat + [0] * (len(columns) - len(flat)), columns)
     w, draw, used = tensors(small, ring.variables), drawer(point, point), 0
-    for n in range(inputs if not small.norm else 64 * inputs):
+    moved = ring.variables[len(flat) :]
+    for n in range(inputs if not small.norm else ROOT_TRIES * inputs):
         if small.norm and not rooted(small, point, flat, n):
             continue
         stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
-        ring.derive([value for token in forward(small, ring, w, stream, draw, n) for value in token])
+        if shifts:
+            stream = add(ring, stream, [moved[: len(before)]] * tokens)
+        result = forward(small, ring, w, stream, draw, n)
+        if shifts:
+            result = add(ring, result, [moved[len(before) :]] * tokens)
+        ring.derive([value for token in result for value in token])
         used += 1
         if used == inputs:
             break
@@ -3251,12 +3295,18 @@ def entry(
     fixed: int | None = None
     if letter in ("g1", "g2"):
         return 1, False
-    if letter in "GUD":
+    if (letter == "bk" and not small.rope) or (letter == "bv" and "o" in small.bias):
+        return 0, False  # does nothing, or what bo does
+    if letter in ("bo", "bd") or (letter == "bv" and not layer.dv):
+        return 0, kind.spans({writes[r][0]})
+    if letter in "GUD" or letter == "bu":
         tied_units = [w for w, count in zip(writes, kind.hidden[i], strict=True) for _ in range(count)]
         unit_number, other = (c, writes[r]) if letter == "D" else (r, writes[c])
         if unit_number >= len(tied_units):
             return 0, False
         mine = tied_units[unit_number]
+        if letter == "bu":
+            return 0, kind.spans({mine[0]})
         if letter == "D" and mine == other and layer.act not in ("silu", "gelu"):
             fixed = 1  # the scaling of the hidden unit
     elif letter == "V" and not layer.dv:
@@ -3265,16 +3315,18 @@ def entry(
             fixed = int(mine == other)  # the hidden basis makes this square of V the identity
     else:
         per_group = layer.heads // layer.kv
-        group, first = (b // per_group, b % per_group == 0) if letter in "QO" else (b, True)
+        group, first = (b // per_group, b % per_group == 0) if letter in ("Q", "O", "bq") else (b, True)
         row, other = (c, writes[r]) if letter == "O" else (r, reads[c])
         members = [(u, t) for u, t in enumerate(here) if t and t.group == group]
-        if letter in "QK":
+        if letter in ("Q", "K", "bq", "bk"):
             tied = {unit * t.plane + k: (u, k) for u, t in members for k in range(unit * t.scores)}
         else:
             tied = {reads.index((u, k)): (u, k) for u, t in members for k in range(t.values)}
         if row not in tied:
             return 0, False
         mine = tied[row]
+        if letter.startswith("b"):
+            return 0, kind.spans({mine[0]})
         if letter in "QK" and i + 1 in units.forms and (other[0] < mine[0] or (letter == "Q" and other == mine)):
             fixed = int(other == mine)  # a sum of forms of one row each, which reads no earlier unit
         elif letter == "Q" and i + 1 in units.forms:
@@ -3287,9 +3339,8 @@ def entry(
             fixed = 1  # the scaling of the group
     if fixed is not None:
         return fixed, False
-    support = {u for u in (mine[0], other[0]) if u >= kind.base}
-    generic = mine[0] == other[0] or not support
-    return (None if generic else 0), len(support) == len(kind.homes) - kind.base
+    generic = mine[0] == other[0] or max(mine[0], other[0]) < kind.base
+    return (None if generic else 0), kind.spans({mine[0], other[0]})
 
 
 # ------------------------------------------------------------------------------------------------------------- verdict
@@ -3367,7 +3418,6 @@ def check_bounds(file: Mapping[str, Any], net: Network, source: Source) -> tuple
             require(exact, "reduction", "the chart is one of a network with the same functions")
             net = reduced(net, step)
         require(net == parse(words(rule["spec"], "upper.spec")), "reduction", "the reductions do not lead to upper.spec")
-        chart_applies(net, 2 if net.rope else 1)
         check_coordinates([net], source, file)
         below = above = chart_size(net, quadratic(net))
         require(lower == upper == below, "claim", f"the chart has {below} free entries, the claim is {lower} to {upper}")

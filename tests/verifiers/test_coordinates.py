@@ -1,6 +1,8 @@
 """Coordinate certificates: what they prove, what refuses them, and that mutants of them are rejected by the rule meant for it."""
 
+import contextlib
 import copy
+import itertools
 import json
 import random
 
@@ -28,11 +30,19 @@ def test_the_attention_stack_of_gpt2_at_its_real_size():
     assert len(json.dumps(certificate)) < 1_000
 
 
-@pytest.mark.slow
-def test_llama_style_attention_of_two_layers_at_its_real_width():
-    certificate = coordinate_certificate(parse("softmax d=4096 l=2 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope"))
-    assert certificate["claim"]["lower"] == 2 * (41_943_040 - 8 * (128**2 + 128))
+def test_llama_style_attention_at_its_real_size():
+    certificate = coordinate_certificate(parse("softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope"))
+    assert certificate["claim"]["lower"] == 32 * (41_943_040 - 8 * (128**2 + 128)) == 1_337_950_208
     assert verdict(certificate).verdict == "valid"
+    assert len(json.dumps(certificate)) < 1_000
+
+
+def test_whole_llama_blocks_at_their_real_size():
+    spec = "softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope norm=rms ffn=14336:swiglu"
+    certificate = coordinate_certificate(parse(spec))
+    assert certificate["claim"]["lower"] == 1_337_950_208 + 32 * (3 * 4096 - 1) * 14_336 == 6_974_636_032
+    assert verdict(certificate).verdict == "valid"
+    assert len(json.dumps(certificate)) < 1_000
 
 
 SMALL = [
@@ -58,6 +68,9 @@ SMALL = [
     "softmax d=4 l=2 a=2 dv=2 heads=2 t=3 skip ffn=3:2",
     "softmax d=4 l=1 a=2 dv=2 t=3 skip causal rope ffn=3:gelu",
     "softmax d=4 l=1 a=2 dv=2 t=2 skip causal norm=rms",
+    "softmax d=4 l=1 a=2 dv=2 heads=2 t=3 skip causal bias=qkvo",
+    "softmax d=4 l=2 a=2 dv=2 t=2 skip bias=qk",
+    "softmax d=4 l=1 a=2 dv=2 t=2 skip norm=rms rope bias=qkvud ffn=5:gelu",
     "lightning d=3,4 a=7 t=2",
     "softmax d=3,8,3 a=5,2 t=2",
     "lightning d=4,4 a=2 dv=2 heads=2 t=3 skip",
@@ -249,6 +262,8 @@ def _random_network(draw):
         ("lightning d=8 l=2 a=1,2 dv=2 heads=2 t=3 skip", "alike"),
         ("softmax d=4,4 a=2 t=1", "itself only"),
         ("softmax d=4,4 a=2 t=3 bias=q", "bias"),
+        ("lightning d=4,4 a=2 t=3 skip bias=q", "bias"),
+        ("softmax d=4,4,4 a=2 dv=2 t=3 skip bias=qkvo", "rank"),  # without norm constants pass through to the last layer
         ("softmax d=5,4,3,4 a=2 t=3", "hidden widths"),
         ("lightning d=4,4 a=2 dv=2 heads=2 kv=1 t=3 skip", "several lightning heads"),
         ("lightning d=4,4 a=2 dv=2 heads=2 t=1 skip", "several lightning heads"),
@@ -257,7 +272,8 @@ def _random_network(draw):
         ("softmax d=4,4 a=2 dv=2 t=3 skip ffn=6:1", "power 1"),
         ("softmax d=4,4 a=2 t=3 ffn=6:silu", "skip"),
         ("softmax d=4,4 a=2 dv=2 t=3 skip norm=layer", "LayerNorm"),
-        ("softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope", "more than the checker replays"),
+        ("lightning d=4096 l=200 a=128 t=4096 skip causal", "more than the checker replays"),
+        ("softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=2 skip causal rope", "more than the checker replays"),  # no zero token
     ],
 )
 def test_refused_where_a_condition_fails(spec, reason):
@@ -281,7 +297,9 @@ def _planted(spec, **changes):
         ("softmax d=6 l=2 a=7 dv=7 heads=1 t=3 skip", "coordinates"),
         ("softmax d=6 l=2 a=2 dv=2 heads=4 t=3 skip", "coordinates"),
         ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3", "coordinates"),
-        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip bias=q", "coordinates"),
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip bias=o", "coordinates"),  # the constants are one, not two
+        ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip norm=layer", "coordinates"),
+        ("lightning d=6 l=2 a=2 t=3 skip bias=q", "coordinates"),
         ("softmax d=6 l=2 a=2 dv=2 heads=2 t=3 skip norm=rms", "exponents"),
         ("softmax d=6,6,6 a=2,3 dv=2 heads=2 t=3 skip", "coordinates"),
         ("softmax d=6 l=2 a=2 dv=2 heads=2 t=1 skip", "coordinates"),
@@ -352,3 +370,38 @@ def test_the_replay_finds_the_types_that_the_writer_finds():
             assert mine == {k.label for k in found}, (spec, base)
             compared += 1
     assert compared >= 50
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "softmax d=5 l=1 a=2 dv=2 heads=4 kv=2 t=3 skip norm=rms bias=qkvoud ffn=7:gelu",
+        "softmax d=6 l=1 a=2 dv=2 heads=2 kv=1 t=3 skip rope norm=rms bias=qkv ffn=7:swiglu",
+        "softmax d=4 l=1 a=3 t=3 skip bias=qkv",
+        "softmax d=5,3,3,4 a=2,1,3 t=3",
+        "lightning d=6,4,4,5 a=2,3,1 t=2",
+    ],
+)
+@pytest.mark.parametrize("base", [0, 1])
+def test_every_free_entry_of_the_chart_is_a_column_of_exactly_one_block(spec, base, monkeypatch):
+    network = checker.parse(spec)
+    base += network.kind == "lightning"  # which needs one
+    made = checker.chart_applies(network, 2 if network.rope else 1)
+    counted = []
+
+    class Enough(Exception):
+        pass
+
+    def tape(packed, flat, columns):
+        counted.append(sum(columns))
+        raise Enough
+
+    monkeypatch.setattr(checker, "Tape", tape)
+    ends = [("c", base, made.core), ("i", made.core, network.layers[0].m // made.size), ("o", made.core, network.layers[-1].n // made.size)]
+    places = [(home, k) for home, first, last in ends for k in range(first, last)]
+    sets = [[], *([p] for p in places), *([p, q] for p, q in itertools.combinations(places, 2))]
+    for units in sets if base else sets[1:]:
+        kind = checker.relabelled(network, [("c", k) for k in range(base)], units, made)
+        with contextlib.suppress(Enough):
+            checker.check_block(network, kind, made, 2, 0, checker.Source(DEFAULT_PRIME, 0), False)
+    assert sum(counted) == checker.chart_size(network, made.forms)

@@ -14,7 +14,7 @@ from neuromanifold.oracle.theorems.families import CERTIFIED
 from neuromanifold.oracle.theorems.widths import lightning_dimension, softmax_dimension
 from neuromanifold.verifiers import replay as checker
 from neuromanifold.verifiers.certificate import _attempt
-from neuromanifold.verifiers.coordinates import certify, families
+from neuromanifold.verifiers.coordinates import certify
 from neuromanifold.verifiers.coordinates.certify import NotCovered, coordinate_certificate
 from neuromanifold.verifiers.coordinates.families import family_certificate
 
@@ -206,15 +206,15 @@ def test_planted_a_block_that_loses_one_rank(monkeypatch):
 
 def test_planted_a_missed_type(monkeypatch):
     """A writer that overlooks the type whose block falls short writes a certificate; the replay finds the type itself."""
-    real = families.set_types
+    real = certify.set_types
     family = parse_any("lightning d=n l=2 a=2 t=3")
     full = family_certificate(family)
     monkeypatch.setattr(certify, "BASES", (0, 1))
 
     def short(kind):
-        return certify.short_block(family.at(n=8), kind, 2, 0, PrimeField(DEFAULT_PRIME)) is not None
+        return certify.short_block(family.at(n=8), kind, 2, False, 0, PrimeField(DEFAULT_PRIME)) is not None
 
-    monkeypatch.setattr(families, "set_types", lambda member, base: [k for k in real(member, base) if not short(k)])
+    monkeypatch.setattr(certify, "set_types", lambda member, base: [k for k in real(member, base) if not short(k)])
     planted = family_certificate(family)
     assert planted["claim"] == full["claim"] and planted["lower"]["base"] == 1 != full["lower"]["base"]
     assert verdict(planted).rule == "coordinates"

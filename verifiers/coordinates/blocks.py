@@ -19,7 +19,7 @@ from ..sieve import BATCHES, batches
 from .types import CORE, INPUT, OUTPUT, PAIR, SetType, Tie
 
 ZERO, ONE, GENERIC = 0, 1, 2  # what an entry is at the coordinate point
-TRIES = 64  # with norms: inputs looked at for each that is needed; a root exists for every second radicand
+TRIES = 128  # with norms: inputs looked at for each that is needed; a root exists for every second radicand
 
 
 REMEMBERED = 256  # ranks of blocks that a process keeps: networks of one structure and other sizes share theirs
@@ -29,12 +29,13 @@ REMEMBERED = 256  # ranks of blocks that a process keeps: networks of one struct
 class Block:
     """A type's small network; for every parameter tensor what its entries are at the point, and which are columns of the block.
 
-    Two blocks are equal if all of that is.
+    With `shifts` the tensors `in` and `out` are among them. Two blocks are equal if all of that is.
     """
 
     network: Network
     at_point: dict[str, Array]
     columns: Array
+    shifts: bool
 
     @functools.cached_property
     def _content(self) -> tuple[Network, tuple[tuple[str, bytes], ...], bytes]:
@@ -58,12 +59,10 @@ class Block:
 def block_rank(small: Block, seed: int, prefix: str, spare: int, p: int) -> int:
     """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""
     ring = PrimeField(p)
-    program = record(small.network)
+    program = record(small.network, small.shifts)
     point = Point(seed, ring.p, prefix)
-    values = {
-        name: np.where(small.at_point[name] == GENERIC, drawn, small.at_point[name])
-        for name, drawn in point.parameters(small.network).items()
-    }
+    drawn = point.parameters(small.network)
+    values = {name: np.where(at == GENERIC, drawn.get(name, ZERO), at) for name, at in small.at_point.items()}
     bound = {**values, **point.constants(program)}
     numbers = _usable(program, ring, bound, point, small.inputs(spare)) if small.network.norm else range(small.inputs(spare))
     columns = np.flatnonzero(small.columns)
@@ -80,8 +79,11 @@ def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: 
     raise NotInvertible(f"only {len(found)} of {wanted} inputs have all roots mod p")
 
 
-def block(network: Network, kind: SetType, tokens: int) -> Block | None:
-    """The block of type `kind` of a network, with `tokens` tokens; None where no coordinate of the set is in all streams."""
+def block(network: Network, kind: SetType, tokens: int, shifts: bool = False) -> Block | None:
+    """The block of type `kind` of a network, with `tokens` tokens; None where no coordinate of the set is in all streams.
+
+    With `shifts` the constants that other layers add to its input and output count as columns too.
+    """
     core = len(kind.coordinates(PAIR + CORE))
     if not core and (network.l > 1 or len(set(kind.homes)) < 2):
         return None
@@ -97,13 +99,19 @@ def block(network: Network, kind: SetType, tokens: int) -> Block | None:
         t=tokens,
     )
     at_point, free = {}, []
+    constant = "bd" if network.ffn else "bo" if "o" in network.bias else "bv"  # what a layer adds last, the same to all tokens
     for name, shape in small.parameter_shapes():
         index, _, tensor = name.partition(".")
         entries, columns = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
         layers[int(index) - 1].fill(tensor, entries, columns)
+        made_outside = shifts and tensor == constant  # the column `out` is that
         at_point[name] = entries
-        free.append(columns.reshape(-1))
-    return Block(small, at_point, np.concatenate(free))
+        free.append(np.zeros(columns.size, dtype=bool) if made_outside else columns.reshape(-1))
+    if shifts:
+        for name, coordinates in (("in", layers[0].reads), ("out", layers[-1].writes)):
+            at_point[name] = np.zeros((len(coordinates), 1), dtype=np.int64)
+            free.append(np.array([kind.exactly({u}) for u, _ in coordinates], dtype=bool))
+    return Block(small, at_point, np.concatenate(free), shifts)
 
 
 class _SmallLayer:
@@ -148,6 +156,9 @@ class _SmallLayer:
         if tensor in ("g1", "g2"):  # absorbed by what reads the normalised stream
             entries[...] = ONE
             return
+        if tensor.startswith("b"):
+            self._fill_bias(tensor, columns)
+            return
         if tensor in ("G", "U", "D"):
             scaled = self.layer.ffn is not None and self.layer.ffn.activation not in ("silu", "gelu")
             for j, b in enumerate(self.hidden):
@@ -165,6 +176,21 @@ class _SmallLayer:
                     fixed = self._fixed(tensor, rows, row, b, c) if first else None
                     self._set(entries, columns, at, b, c, fixed)
 
+    def _fill_bias(self, tensor: str, columns: Array) -> None:
+        """Biases are zero at the point; with softmax a key bias does nothing without rope, and bo makes what bv makes."""
+        if (tensor == "bk" and not self.network.rotates) or (tensor == "bv" and "o" in self.network.bias):
+            return
+        if tensor in ("bo", "bd") or (tensor == "bv" and self.layer.dv is None):
+            columns.reshape(-1)[:] = [self.kind.exactly({u}) for u, _ in self.writes]
+            return
+        if tensor == "bu":
+            columns[: len(self.hidden)] = [self.kind.exactly({u}) for u, _ in self.hidden]
+            return
+        for slice_ in range(columns.shape[0]):
+            group = slice_ // self.layer.per_group if tensor == "bq" else slice_
+            for row, (u, _) in (self.value_rows if tensor == "bv" else self.score_rows)(group).items():
+                columns[slice_, row] = self.kind.exactly({u})
+
     def _set(
         self,
         entries: Array,
@@ -178,10 +204,9 @@ class _SmallLayer:
         if fixed is not None:
             entries[at] = fixed
             return
-        base = self.kind.base
-        support = {u for u in (b[0], c[0]) if u >= base}
-        entries[at] = GENERIC if b[0] == c[0] or not support else ZERO
-        columns[at] = len(support) == len(self.kind.homes) - base
+        generic = b[0] == c[0] or max(b[0], c[0]) < self.kind.base
+        entries[at] = GENERIC if generic else ZERO
+        columns[at] = self.kind.exactly({b[0], c[0]})
 
     def _fixed(
         self, tensor: str, rows: dict[int, tuple[int, int]], row: int, b: tuple[int, int], c: tuple[int, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..radicands import radicand_witnesses
 from ..reductions import quadratic, reduce
 from ..tokens import drops_tokens
 from .blocks import block, block_rank
+from .depth import comes_apart, parts, shifts
 from .types import INPUT, SetType, block_width, core_width, set_types, spread, unit_size, units
 
 SPARE_INPUTS = 3
@@ -40,7 +42,7 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
 
     Each group's gauge fixes a^2 entries of its first Q (a with rope: two for each plane) and dv^2 of its first O; without
     skip connections each hidden basis fixes a square of a V; in lightning attention each scaling fixes one entry of a K; each
-    hidden unit of a power or swiglu fixes one entry of D; gains are fixed to 1.
+    hidden unit of a power or swiglu fixes one entry of D; gains are fixed to 1; biases that do nothing, or what bo does, to 0.
     """
     gauge = sum(y.kv * (y.a if network.rotates else y.a**2) for y in network.layers)
     value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
@@ -49,20 +51,32 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     scaling = sum(y.kv for y in network.layers) if network.kind == "lightning" else 0
     ffn = sum(y.ffn.hidden for y in network.layers if y.ffn and y.ffn.activation not in ("silu", "gelu"))
     gain = sum(y.m + (y.n if y.ffn else 0) for y in network.layers) if network.norm else 0
+    key_bias = sum(y.kv * y.a for y in network.layers) if "k" in network.bias and not network.rotates else 0
+    value_bias = sum(y.kv * y.value_rows for y in network.layers) if {"v", "o"} <= set(network.bias) else 0
     split = (
         ("gauge", gauge), ("symmetric-scores", form), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling),
-        ("ffn-scaling", ffn), ("gain", gain),
+        ("ffn-scaling", ffn), ("gain", gain), ("key-bias", key_bias), ("value-bias", value_bias),
     )  # fmt: skip
     return tuple((name, n) for name, n in split if n)
 
 
 def uncovered(network: Network) -> str | None:
     """The first condition of a coordinate certificate that fails, in words, or None."""
+    for part in parts(network):
+        reason = _uncovered(part)
+        if reason:
+            return reason
+    return None
+
+
+def _uncovered(network: Network) -> str | None:
     unit = unit_size(network)
-    if network.bias or network.norm == "layer":
-        return f"coordinate points with {'bias' if network.bias else 'LayerNorm'} are not known here"
-    if network.kind == "mlp" or (network.kind == "lightning" and (network.ffn or network.norm)):
-        return "coordinate points are known here for attention, with ffn and norm for softmax only"
+    if network.norm == "layer":
+        return "coordinate points with LayerNorm are not known here"
+    if network.kind == "mlp" or (network.kind == "lightning" and (network.ffn or network.norm or network.bias)):
+        return "coordinate points are known here for attention, with ffn, norm and bias for softmax only"
+    if network.bias and not network.skip:
+        return "bias is covered with skip only"
     if network.ffn and not network.skip:
         return "ffn is covered with skip only"
     if any(f.power == 1 for f in network.ffn or ()):
@@ -108,20 +122,22 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
 
 
 def token_choices(network: Network) -> list[int]:
-    """Token counts t' whose rank bounds the dimension with t tokens from below, as far as they are tried."""
+    """Token counts whose rank bounds the dimension with t tokens from below, as far as they are tried."""
     if network.t == 1:
         return [1]
+    if comes_apart(network):  # one token more, for the zero token
+        return [t + 1 for t in token_choices(parts(network)[0]) if not network.window or t < network.window]
     if drops_tokens(network):
         return [t for t in TOKENS if t <= network.t]
     return [network.t] if network.t <= TOKENS[-1] else []
 
 
 def exponent_witness(network: Network, tokens: int) -> Network:
-    """The network that shows exponents and radicands independent for all sizes: one head and hidden unit a layer, width 2."""
+    """The network that shows exponents and radicands independent for all sizes: one head and hidden unit a layer, width 2, no bias."""
     l, unit = network.l, unit_size(network)
     return replace(
         network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l,
-        dv=(1,) * l if network.dv else None, t=tokens,
+        dv=(1,) * l if network.dv else None, t=tokens, bias="",
         ffn=tuple(Ffn(1, f.activation) for f in network.ffn) if network.ffn else None,
     )  # fmt: skip
 
@@ -137,6 +153,8 @@ def bases(network: Network) -> list[int]:
 
 def block_columns(network: Network) -> int:
     """About how many columns the largest block has: what its cost grows with."""
+    if comes_apart(network):
+        return max(map(block_columns, parts(network)))
     unit = unit_size(network)
     hidden = sum(3 * unit**2 * (y.ffn.hidden // y.n + 1) for y in network.layers if y.ffn)
     return 2 * (hidden + sum(unit**2 * (2 * y.per_group + 2) for y in network.layers))
@@ -145,48 +163,44 @@ def block_columns(network: Network) -> int:
 def coordinate_certificate(network: Network, seed: int = 0, deadline: float | None = None) -> dict[str, Any]:
     """A certificate that proves dimension = `chart_size` of the network left after all rewrites that keep its functions.
 
-    Its cost depends on the depth, on the heads of a group and on how many types there are, not on the sizes. Raises
-    `NotCovered` where a condition fails, a block falls short of full column rank, or `deadline` (of `time.monotonic`) is past.
+    Its cost depends on the heads of a group and on how many types there are, and on the depth only where layers do not come
+    apart; not on the sizes. Raises `NotCovered` where a condition fails, a block falls short of full column rank, or
+    `deadline` (of `time.monotonic`) is past.
     """
     asked = network
     steps, network = reduce(asked)
     reason = uncovered(network)
     if reason:
         raise NotCovered(reason)
+    return {
+        "format": "neuromanifold-certificate", "version": 1, "spec": str(asked),
+        "claim": {"lower": chart_size(network), "upper": chart_size(network)},
+        "prime": DEFAULT_PRIME, "seed": seed,
+        **coordinate_point([network], seed, deadline),
+        "upper": {"rule": "chart", "reductions": [s.to_json() for s in steps], "spec": str(network)},
+        "holes": [],
+    }  # fmt: skip
+
+
+def coordinate_point(networks: Sequence[Network], seed: int, deadline: float | None = None) -> dict[str, Any]:
+    """The `lower` of a certificate and its side conditions, for networks that differ in sizes only and meet the conditions.
+
+    Raises `NotCovered` as `coordinate_certificate` does.
+    """
     ring = PrimeField(DEFAULT_PRIME)
+    alone = list(dict.fromkeys(part for network in networks for part in parts(network)))
     short = FIXED_TOKENS
-    for tokens in token_choices(network):
-        sides: dict[str, Any] = {}
-        if network.kind == "softmax":
-            witness = exponent_witness(network, tokens)
-            draws = exponent_draws(witness, seed, ring.p)
-            if draws is None:
-                short = f"with {tokens} tokens the exponents could not be shown independent"
-                continue
-            sides["exponents"] = {"draws": draws_json(draws)}
-            if network.norm:
-                radicands = radicand_witnesses(witness, record(witness), seed, ring)
-                if radicands is None:
-                    raise NotCovered("no witness was found that the norms' radicands are independent non-squares")
-                sides["radicands"] = radicands
-        for base in bases(network):
-            failed = None
-            for kind in set_types(network, base):
-                if deadline is not None and time.monotonic() > deadline:
-                    raise NotCovered("no time was left")
-                failed = short_block(network, kind, tokens, seed, ring)
-                if failed:
-                    break
+    for tokens in token_choices(networks[-1]):
+        apart = comes_apart(networks[-1])
+        sides = _side_conditions(alone, tokens, tokens - apart, seed, ring)
+        if sides is None:
+            short = f"with {tokens} tokens the exponents could not be shown independent"
+            continue
+        for base in [b for b in BASES if all(b in bases(part) for part in alone)]:
+            failed = _short(alone, base, tokens - apart, shifts(networks[-1]), seed, ring, deadline)
             if failed is None:
-                return {
-                    "format": "neuromanifold-certificate", "version": 1, "spec": str(asked),
-                    "claim": {"lower": chart_size(network), "upper": chart_size(network)},
-                    "prime": ring.p, "seed": seed,
-                    "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
-                    **sides,
-                    "upper": {"rule": "chart", "reductions": [s.to_json() for s in steps], "spec": str(network)},
-                    "holes": [],
-                }  # fmt: skip
+                lower = {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS}
+                return {"lower": {**lower, "layers": "apart"} if apart else lower, **sides}
             short = failed
     raise NotCovered(short)
 
@@ -197,16 +211,67 @@ def exponent_draws(witness: Network, seed: int, p: int) -> Draws | None:
     return independent_draws(witness, record(witness), seed, PrimeField(p))
 
 
+def _side_conditions(
+    alone: Sequence[Network], tokens: int, kept: int, seed: int, ring: PrimeField
+) -> dict[str, Any] | None:
+    """What shows exponents (of all tokens) and radicands (of those kept in the blocks) independent, or None where the
+    exponents could not be."""
+    if alone[0].kind != "softmax":
+        return {}
+    draws: set[Any] = set()
+    witnesses = list(dict.fromkeys(exponent_witness(part, tokens) for part in alone))
+    for witness in witnesses:
+        found = exponent_draws(witness, seed, ring.p)
+        if found is None:
+            return None
+        draws |= set(found)
+    sides = {"exponents": {"draws": draws_json(sorted(draws))}}
+    if alone[0].norm:
+        first = replace(witnesses[0], t=kept)  # the radicands of a layer alone do not depend on its activation
+        radicands = radicand_witnesses(first, record(first), seed, ring)
+        if radicands is None:
+            raise NotCovered("no witness was found that the norms' radicands are independent non-squares")
+        sides["radicands"] = radicands
+    return sides
+
+
+def _short(
+    alone: Sequence[Network],
+    base: int,
+    tokens: int,
+    shifted: bool,
+    seed: int,
+    ring: PrimeField,
+    deadline: float | None,
+) -> str | None:
+    """In what way the first block that does falls short, or None."""
+    seen = set()
+    for network in alone:
+        layers = tuple((y.per_group, y.ffn and y.ffn.activation) for y in network.layers)
+        for kind in set_types(network, base):
+            if (layers, kind) in seen:
+                continue
+            seen.add((layers, kind))
+            if deadline is not None and time.monotonic() > deadline:
+                raise NotCovered("no time was left")
+            failed = short_block(network, kind, tokens, shifted, seed, ring)
+            if failed:
+                return failed
+    return None
+
+
 def sees_nothing(kind: SetType) -> bool:
     """Whether entries have their support in a set that no output belongs to: query/key rows tied to units of the input only."""
     return set(kind.homes) == {INPUT} and any(t and t.scores for t in kind.layers[0])
 
 
-def short_block(network: Network, kind: SetType, tokens: int, seed: int, ring: PrimeField) -> str | None:
+def short_block(
+    network: Network, kind: SetType, tokens: int, shifted: bool, seed: int, ring: PrimeField
+) -> str | None:
     """In what way the block of a type falls short of full column rank, or None."""
     if sees_nothing(kind):
         return f"entries of type {kind.label} reach no output of its own"
-    small = block(network, kind, tokens)
+    small = block(network, kind, tokens, shifted)
     columns = int(small.columns.sum()) if small else 0
     if not small or not columns:
         return None

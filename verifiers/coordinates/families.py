@@ -12,21 +12,10 @@ from typing import Any
 
 from ...numerics.network import MAX_LAYERS, Network, NetworkError
 from ...numerics.notation import Family, multiple
-from ...numerics.rings import DEFAULT_PRIME, PrimeField
-from ..exponents import draws_json
+from ...numerics.rings import DEFAULT_PRIME
 from ..reductions import quadratic
-from .certify import (
-    FIXED_TOKENS,
-    SPARE_INPUTS,
-    NotCovered,
-    bases,
-    exponent_draws,
-    exponent_witness,
-    short_block,
-    token_choices,
-    uncovered,
-)
-from .types import SetType, set_types, spread
+from .certify import NotCovered, coordinate_point, uncovered
+from .types import spread
 
 MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried
@@ -51,37 +40,14 @@ def family_certificate(family: Family, seed: int = 0) -> dict[str, Any]:
 
 def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
     members = list(small_members(family, least))
-    ring = PrimeField(DEFAULT_PRIME)
-    network = members[-1]
-    short = FIXED_TOKENS
-    for tokens in token_choices(network):
-        sides: dict[str, Any] = {}
-        if network.kind == "softmax":
-            witness = exponent_witness(network, tokens)
-            draws = exponent_draws(witness, seed, ring.p)
-            if draws is None:
-                continue
-            sides["exponents"] = {"draws": draws_json(draws)}
-        for base in bases(network):
-            if any(base not in bases(member) for member in members):
-                continue
-            kinds: dict[SetType, Network] = {}
-            for member in members:
-                for kind in set_types(member, base):
-                    kinds.setdefault(kind, member)
-            failed = next((f for k, m in kinds.items() if (f := short_block(m, k, tokens, seed, ring))), None)
-            if failed is None:
-                return {
-                    "format": "neuromanifold-certificate", "version": 1, "spec": family.text,
-                    "claim": {"dimension": polynomial_text(family.names, chart_polynomial(family)), "least": least},
-                    "prime": ring.p, "seed": seed,
-                    "lower": {"rule": "coordinates", "tokens": tokens, "base": base, "spare": SPARE_INPUTS},
-                    **sides,
-                    "upper": {"rule": "chart"},
-                    "holes": [],
-                }  # fmt: skip
-            short = failed
-    raise NotCovered(short)
+    return {
+        "format": "neuromanifold-certificate", "version": 1, "spec": family.text,
+        "claim": {"dimension": polynomial_text(family.names, chart_polynomial(family)), "least": least},
+        "prime": DEFAULT_PRIME, "seed": seed,
+        **coordinate_point(members, seed),
+        "upper": {"rule": "chart"},
+        "holes": [],
+    }  # fmt: skip
 
 
 def small_members(family: Family, least: int) -> Iterator[Network]:

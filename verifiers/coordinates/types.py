@@ -52,6 +52,10 @@ class SetType:
         sizes = [2 if home == PAIR else self.unit for home in self.homes]
         return [(u, k) for u, size in enumerate(sizes) if self.homes[u] in homes for k in range(size)]
 
+    def exactly(self, units: set[int]) -> bool:
+        """Whether these units are exactly T, apart from the base."""
+        return {u for u in units if u >= self.base} == set(range(self.base, len(self.homes)))
+
     @property
     def label(self) -> str:
         """The name of the type in the labels of its point."""
