@@ -140,9 +140,9 @@ def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple
         found.append(y.index)
         if y.per_group > 1:
             steps.append(Reduction("wider-groups", y.index, y.heads))
-        size = score_width(network, y)
-        if y.a < size:
-            steps.append(Reduction("wider-heads", y.index, size))
+        size = score_width(network, replace(y, kv=y.heads))
+        if y.a != size:
+            steps.append(Reduction("wider-heads" if y.a < size else "head-width", y.index, size))
         if y.dv is None:
             continue
         constant = "v" in network.bias

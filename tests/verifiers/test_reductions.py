@@ -153,3 +153,11 @@ def test_koszul_with_a_constant_in_the_query_replays() -> None:
     proof = prove_bounds(parse("lightning d=4,4,1 a=2 t=1 heads=2 bias=q"))
     assert proof.lower == proof.upper == 67
     assert replay(dumps(proof.certificate)).verdict == "valid"
+
+
+def test_free_scores_of_grouped_heads_with_a_key_bias_replay() -> None:
+    """With keys of their own the heads need a = m, not m + 1."""
+    network = parse("lightning d=1,4,4 a=2 t=2 heads=1,4 kv=1,2 dv=1,2 bias=kvo")
+    proof = prove_bounds(network)
+    assert proof.lower == rank(network) <= proof.upper
+    assert replay(dumps(proof.certificate)).verdict == "valid"
