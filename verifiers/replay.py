@@ -545,8 +545,7 @@ class Packed:
         """Return the rank of packed rows with reduced fields."""
         return len(self.echelon(rows))
 
-    @staticmethod
-    def rank_work(rows: int, columns: int) -> int:
+    def rank_work(self, rows: int, columns: int) -> int:
         """Estimate the elementary steps of `rank`."""
         return rows**2 * columns
 
