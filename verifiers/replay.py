@@ -2926,7 +2926,12 @@ class Family(NamedTuple):
     def layers(self) -> int:
         """At least the number of layers."""
         depth = next(iter(self.values("l")), "")
-        return len(self.values("d")) + (min(int(depth), MAX_LAYERS) if depth.isdigit() and len(depth) < 8 else 0)
+        return len(self.values("d")) + (min(int(depth), MAX_LAYERS) if depth.isdigit() and len(depth) < 8 else 2)
+
+    @property
+    def depth(self) -> str:
+        """The name of the number of layers, if it has one."""
+        return next((v for v in self.values("l") if NAME.fullmatch(v)), "")
 
     @property
     def forms(self) -> frozenset[int]:
@@ -2945,8 +2950,8 @@ class Family(NamedTuple):
         return " ".join(key + equals + ",".join(number(key, v, sizes) for v in values) for key, equals, values in self.words)
 
 
-NAMED = ("d", "a", "dv", "heads", "kv")  # where sizes may be named
-FAMILY_KEYS = (*NAMED, "l", "t", "window", "skip", "causal", "rope", "alibi")
+NAMED = ("d", "l", "a", "dv", "heads", "kv")  # where sizes may be named
+FAMILY_KEYS = (*NAMED, "t", "window", "skip", "causal", "rope", "alibi")
 
 
 def number(key: str, value: str, sizes: Mapping[str, int]) -> str:
@@ -2958,7 +2963,7 @@ def number(key: str, value: str, sizes: Mapping[str, int]) -> str:
 
 
 def read_family(spec: str) -> Family:
-    """Read a spec in which widths, a, dv, heads and kv may be names, and heads multiples of one."""
+    """Read a spec in which widths, l, a, dv, heads and kv may be names, and heads multiples of one."""
     require(len(spec) <= MAX_TEXT, "caps", f"spec longer than {MAX_TEXT} characters")
     words: list[tuple[str, str, list[str]]] = []
     names: set[str] = set()
@@ -3015,12 +3020,17 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     least, family = natural(claim["least"], "least", 64), read_family(spec)
     record(file["upper"], "rule", "upper")
     require(least >= 1, "claim", "sizes are at least 1")
-    bounds, members, count = family_bounds(family, least), [], 1
-    for bound in bounds.values():
-        count *= max(bound - least + 1, 0)
+    ranges = {name: range(least, bound + 1) for name, bound in family_bounds(family, least).items()}
+    if family.depth:  # the layers alone are the same at every depth
+        ranges[family.depth] = range(2, 3)
+        alike = all(len(family.values(key)) <= 1 for key in NAMED)
+        own = sum(number(key, v, {family.depth: 0}) == "0" for key in NAMED for v in family.values(key)) == 1
+        require(alike and own, "spec", "a free depth has layers that are alike, and a name of its own")
+        require(isinstance(file["lower"], dict) and "layers" in file["lower"], "coordinates", "a free depth needs layers apart")
+    members, count = [], prod(map(len, ranges.values()))
     require(count <= MAX_MEMBERS and count * family.layers <= 5 * MAX_MEMBERS, "caps", "too many small members")
     heads_named = any(HEADS.fullmatch(v) for v in family.values("heads"))
-    for sizes in product(*(range(least, bounds[n] + 1) for n in family.names)):
+    for sizes in product(*(ranges[name] for name in family.names)):
         source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:
             net = parse(family.at(dict(zip(family.names, sizes, strict=True))))

@@ -44,4 +44,6 @@ CERTIFIED = (
     CertifiedFamily("lightning d=n l=2 a=k t=3 skip", "4*k*n + 2*n^2 - 2*k^2 - 2", "new here"),
     CertifiedFamily("softmax d=n l=2 a=k t=3 skip", "4*k*n + 2*n^2 - 2*k^2", "new here"),
     CertifiedFamily("softmax d=n l=12 heads=h a=k dv=k t=4 skip causal", "48*h*k*n - 24*h*k^2", "new here"),
+    CertifiedFamily("softmax d=n l=m heads=h a=k dv=k t=4 skip causal", "4*h*k*m*n - 2*h*k^2*m", "new here"),
+    CertifiedFamily("softmax d=n l=m a=k t=3 skip", "2*k*m*n + m*n^2 - k^2*m", "new here"),
 )

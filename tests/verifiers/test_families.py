@@ -52,7 +52,7 @@ def test_certified_families(listed):
     assert certificate["claim"] == {"dimension": listed.dimension, "least": 1}
     found = verdict(certificate)
     assert found.verdict == "valid", found
-    if family.fields.get("l", (1,))[0] > 4:
+    if family.fields.get("l", (1,))[0] == 12:
         return
     for member, sizes in covered_members(family, 1, 5, random.Random(listed.spec)):
         direct = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
@@ -302,6 +302,39 @@ def leaking_columns(network, leak=False):
     return leaks
 
 
+DEEP = "softmax d=n l=m heads=h a=k dv=k t=4 skip causal"
+
+
+@pytest.mark.parametrize(
+    ("spec", "change", "rule"),
+    [
+        (DEEP, {"lower": {"rule": "coordinates", "tokens": 3, "base": 0, "spare": 3}}, "coordinates"),  # layers not apart
+        (DEEP, {"claim": {"dimension": "4*h*k*m^2*n - 2*h*k^2*m", "least": 1}}, "claim"),
+        (DEEP, {"claim": {"dimension": "8*h*k*n - 4*h*k^2", "least": 1}}, "claim"),  # that of two layers
+        (DEEP, {"spec": DEEP.replace("skip ", "")}, "coordinates"),
+        (DEEP, {"spec": DEEP.replace("l=m", "l=h")}, "spec"),
+        (DEEP, {"spec": DEEP.replace("heads=h", "heads=2m kv=m")}, "spec"),
+        (DEEP, {"spec": DEEP.replace("a=k dv=k", "a=m dv=k")}, "spec"),
+        (DEEP, {"spec": DEEP.replace("causal", "causal window=2")}, "coordinates"),
+        (DEEP, {"spec": DEEP.replace("t=4", "t=2")}, "coordinates"),
+        (DEEP, {"spec": DEEP.replace("softmax", "lightning")}, None),
+    ],
+)
+def test_planted_in_a_family_of_free_depth(spec, change, rule):
+    good = family_certificate(parse_any(spec))
+    assert verdict(good).verdict == "valid"
+    found = verdict({**good, **change})
+    assert found.verdict == "invalid" and rule in (None, found.rule), found
+
+
+def test_a_free_depth_is_every_depth():
+    """One polynomial, against coordinate certificates whose layers are not taken apart, at depths from 1 to 5."""
+    for l in (1, 2, 3, 5):
+        member = parse(f"softmax d=5 l={l} a=2 dv=2 heads=2 t=3 skip")
+        whole = _attempt(member, 0, PrimeField(DEFAULT_PRIME), None, None)
+        assert whole.lower == whole.upper == 4 * 2 * 2 * l * 5 - 2 * 2 * 4 * l
+
+
 def test_certificates_do_not_grow_with_sizes():
     small = json.dumps(coordinate_certificate(parse("softmax d=24 l=12 a=2 dv=2 heads=12 t=8 skip causal")))
     large = json.dumps(coordinate_certificate(parse("softmax d=7680 l=12 a=64 dv=64 heads=120 t=1024 skip causal")))
@@ -313,7 +346,12 @@ def test_certificates_do_not_grow_with_sizes():
 def test_a_family_without_a_proof_says_why():
     for spec, reason in [
         ("softmax d=n l=2 a=2 t=3 bias=q", "bias"),
-        ("softmax d=n l=k a=2 t=3", "free l: give a number"),
+        ("softmax d=n l=k a=2 t=3", "free l is covered for softmax with skip"),
+        ("lightning d=n l=k a=2 t=3 skip", "free l is covered for softmax with skip"),
+        ("softmax d=n l=k a=2 t=2 skip", "three tokens or more"),
+        ("softmax d=n l=k a=2 t=5 skip causal window=2", "three tokens or more"),
+        ("softmax d=n l=k a=2,3 t=3 skip", "layers that are alike"),
+        ("softmax d=n l=n a=2 t=3 skip", "a name of its own"),
         ("softmax d=n l=2 a=2 t=m", "free t: give a number"),
         ("softmax d=n l=2 a=2 t=3 causal window=w", "free window: give a number"),
         ("softmax d=n a=2 t=3", "number of layers is missing"),

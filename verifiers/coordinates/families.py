@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 from ...numerics.network import MAX_LAYERS, Network, NetworkError
@@ -15,6 +16,7 @@ from ...numerics.notation import Family, multiple
 from ...numerics.rings import DEFAULT_PRIME
 from ..reductions import quadratic
 from .certify import NotCovered, coordinate_point, uncovered
+from .depth import LEAST_TOKENS
 from .types import spread
 
 MAX_MEMBERS = 40_000
@@ -52,18 +54,17 @@ def _certificate(family: Family, least: int, seed: int) -> dict[str, Any]:
 
 def small_members(family: Family, least: int) -> Iterator[Network]:
     """The members, meeting the conditions, whose types are all the types of the family. Raises `NotCovered` if they cannot be told."""
-    bounds = _bounds(family, least)
-    count = 1
-    for b in bounds.values():
-        count *= max(b - least + 1, 0)
-    layers = len(family.fields["d"]) + int(family.fields.get("l", (0,))[0])
+    ranges = {n: range(least, bound + 1) for n, bound in _bounds(family, least).items()}
+    ranges |= {n: range(2, 3) for n in _names(family.fields.get("l", ()))}  # the layers alone are the same at every depth
+    count = prod(map(len, ranges.values()))
+    layers = len(family.fields["d"]) + _depth(family)
     if count > MAX_MEMBERS or count * layers > 5 * MAX_MEMBERS:
         hidden = {*family.fields["d"][1:-1]}
         fewer = "give the hidden widths one name, as they must be equal" if len(hidden) > 1 else "name fewer sizes"
         raise NotCovered(f"{count} small members would have to be looked at, more than {MAX_MEMBERS}: {fewer}")
     reason, found = None, False
     counts = _names(family.fields.get("heads", ()))
-    for sizes in itertools.product(*(range(least, bounds[n] + 1) for n in family.names)):
+    for sizes in itertools.product(*(ranges[n] for n in family.names)):
         try:
             member = family.at(**dict(zip(family.names, sizes, strict=True)))
         except NetworkError as refusal:
@@ -97,21 +98,33 @@ def quadratic_layers(family: Family) -> frozenset[int]:
 
 def _head_widths(family: Family) -> tuple[int | str, ...]:
     """a of each layer, as given."""
-    d, a, depth = family.fields["d"], family.fields["a"], family.fields.get("l", (0,))[0]
-    return a * (len(d) - 1 or int(depth)) if len(a) == 1 else a
+    d, a = family.fields["d"], family.fields["a"]
+    return a * (len(d) - 1 or _depth(family)) if len(a) == 1 else a
+
+
+def _depth(family: Family) -> int:
+    """l where it is a number, 2 where it is a name, 0 where it is not given."""
+    depth = family.fields.get("l", (0,))[0]
+    return depth if isinstance(depth, int) else 2
 
 
 def _refusal(family: Family) -> str | None:
     """What in the description no argument is known for, with the nearest that works; None where sizes decide."""
     fields, words = family.fields, family.text.split()
     named = {f for f, values in fields.items() if any(isinstance(v, str) for v in values)}
-    depth = fields.get("l", (1,))[0]
     if words[0] == "mlp":
         return "families are covered for attention; ask for a polynomial network by numbers"
-    for field, example in (("l", "l=3"), ("t", "t=3"), ("window", "window=2")):
+    for field, example in (("t", "t=3"), ("window", "window=2")):
         if field in named:
             return f"no argument is known for a free {field}: give a number, as in {example}"
-    if len(fields["d"]) == 1 and ("l" not in fields or not 1 <= int(depth) <= MAX_LAYERS):
+    if "l" in named:
+        depth = _names(fields["l"])
+        if depth & {n for f, values in fields.items() if f != "l" for n in _names(values)}:
+            return f"{', '.join(depth)} names the number of layers and another size: give it a name of its own"
+        apart = words[0] == "softmax" and "skip" in words and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
+        if not apart or any(len(values) > 1 for values in fields.values()):
+            return "a free l is covered for softmax with skip, three tokens or more and layers that are alike: give a number, as in l=3"
+    if len(fields["d"]) == 1 and not 1 <= _depth(family) <= MAX_LAYERS:
         return f"the number of layers is missing or not in 1..{MAX_LAYERS}: add l=, as in l=3"
     beyond = sorted({"ffn", "norm", "bias"} & {word.partition("=")[0] for word in words})
     if beyond:
@@ -133,6 +146,11 @@ def _refusal(family: Family) -> str | None:
     if "dv" in fields and rows & widths:
         return f"{', '.join(sorted(rows & widths))} names a width and a or dv: with dv give them names of their own"
     return None
+
+
+def _tokens(fields: dict[str, tuple[int | str, ...]]) -> tuple[int, ...]:
+    """The number of tokens, and the window (0: none)."""
+    return tuple(int(fields.get(f, (0,))[0]) for f in ("t", "window"))
 
 
 def _names(values: tuple[int | str, ...]) -> set[str]:
