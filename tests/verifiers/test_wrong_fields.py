@@ -128,10 +128,10 @@ REWRITES: list[Rewrite] = [  # rule, the condition, network, layer, size; dimens
     ("head-width", "to m", "softmax d=3,2 a=3 t=2", 1, 2, 15, 14),
     ("head-width", "to m - 1 with LayerNorm", "softmax d=3,3 a=3 t=2 skip norm=layer", 1, 1, 15, 13),
     ("head-width", "softmax, for m - 1 with LayerNorm", "lightning d=3,3 a=3 t=2 skip norm=layer", 1, 2, 17, 16),
-    ("feeder-width", "a constant counts (bias v)", "lightning d=1,3,2 a=1 t=2 bias=v", 1, 1, 8, 5),
-    ("feeder-width", "a constant counts (bias o)", "lightning d=1,3,2 a=1 t=2 bias=o", 1, 1, 8, 5),
-    ("consumer-width", "all rows that read count", "lightning d=4,4,1 a=1 t=2", 1, 2, 16, 14),
-    ("consumer-width", "no mlp", "mlp d=3,3,2 r=2", 1, 2, 12, 8),
+    ("hidden-width", "a constant counts (bias v)", "lightning d=1,3,2 a=1 t=2 bias=v", 1, 1, 8, 5),
+    ("hidden-width", "a constant counts (bias o)", "lightning d=1,3,2 a=1 t=2 bias=o", 1, 1, 8, 5),
+    ("hidden-width", "all rows that read count", "lightning d=4,4,1 a=1 t=2", 1, 2, 16, 14),
+    ("hidden-width", "no mlp", "mlp d=3,3,2 r=2", 1, 2, 12, 8),
     ("one-key", "t = 1", "softmax d=2,3 a=2 t=2 heads=2", 1, 1, 20, 9),
     ("one-token", "every query sees its own key only", "softmax d=2,3 a=2 t=2 causal window=2", 1, 1, 10, 6),
     ("group-heads", "lightning", "softmax d=2,2 a=1 t=2 heads=2 kv=1", 1, 1, 9, 7),
@@ -276,7 +276,7 @@ def test_a_wrong_rewrite_would_give_too_little(row: Rewrite) -> None:
     rule, _, spec, layer, size, dimension, wrong = row
     with pytest.raises(R.ReplayError) as caught:
         R.reduced(R.parse(spec), {"rule": rule, "layer": layer, "size": size})
-    assert caught.value.rule == "reduction"
+    assert caught.value.rule == "reduction" and "unknown" not in str(caught.value)
     for text, value in ((spec, dimension), (rewritten(rule, spec, layer, size), wrong)):
         proof = prove_bounds(parse(text))
         assert (proof.lower, proof.upper) == (value, value), text
@@ -291,7 +291,7 @@ def rewritten(rule: str, spec: str, layer: int, size: int) -> str:
         net = net._replace(t=1, causal=False, window=0)
     elif rule == "one-key":
         net = LOOSE.with_layer(net, layer, a=1, heads=1, kv=1, dv=y.kv * y.dv)
-    elif rule in ("feeder-width", "consumer-width"):
+    elif rule in ("hidden-width", "consumer-width"):
         net = LOOSE.with_width(net, layer, size)
     else:
         net = LOOSE.with_layer(net, layer, **{{"head-width": "a", "value-width": "dv", "group-heads": "heads"}[rule]: size})
@@ -304,7 +304,7 @@ def test_every_condition_of_the_table_has_a_row() -> None:
         assert condition not in found.setdefault(field, set()), (field, condition)
         found[field].add(condition)
     assert found == CONDITIONS
-    assert {rule for rule, *_ in REWRITES} >= {"head-width", "feeder-width", "consumer-width", "one-key", "one-token", "group-heads", "value-width"}
+    assert {rule for rule, *_ in REWRITES} >= {"head-width", "hidden-width", "one-key", "one-token", "group-heads", "value-width"}
 
 
 def test_every_refusal_of_the_checker_has_a_row() -> None:
