@@ -60,10 +60,11 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
     """The conditions of a coordinate certificate in the family's own names, those that always hold left out; `forms`: the
     layers whose scores are quadratic forms."""
     from ..verifiers.coordinates.certify import MAX_SPREAD
+    from ..verifiers.coordinates.families import depth
 
     f = found.fields
     unit = 2 if "rope" in found.text.split() else 1
-    d = [str(v) for v in (f["d"] * (int(f["l"][0]) + 1) if len(f["d"]) == 1 else f["d"])]
+    d = [str(v) for v in (f["d"] * (depth(found) + 1) if len(f["d"]) == 1 else f["d"])]
     a = [str(v) for v in (f["a"] * (len(d) - 1) if len(f["a"]) == 1 else f["a"])]
     core = d[1] if len(d) > 2 else f"min({d[0]}, {d[1]})" if d[0] != d[1] else d[0]
     said = [f"{name} >= {least}" for name in found.names if least > 1]

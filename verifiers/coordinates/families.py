@@ -57,7 +57,7 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
     ranges = {n: range(least, bound + 1) for n, bound in _bounds(family, least).items()}
     ranges |= {n: range(2, 3) for n in _names(family.fields.get("l", ()))}  # the layers alone are the same at every depth
     count = prod(map(len, ranges.values()))
-    layers = len(family.fields["d"]) + _depth(family)
+    layers = len(family.fields["d"]) + depth(family)
     if count > MAX_MEMBERS or count * layers > 5 * MAX_MEMBERS:
         hidden = {*family.fields["d"][1:-1]}
         fewer = "give the hidden widths one name, as they must be equal" if len(hidden) > 1 else "name fewer sizes"
@@ -99,13 +99,13 @@ def quadratic_layers(family: Family) -> frozenset[int]:
 def _head_widths(family: Family) -> tuple[int | str, ...]:
     """a of each layer, as given."""
     d, a = family.fields["d"], family.fields["a"]
-    return a * (len(d) - 1 or _depth(family)) if len(a) == 1 else a
+    return a * (len(d) - 1 or depth(family)) if len(a) == 1 else a
 
 
-def _depth(family: Family) -> int:
+def depth(family: Family) -> int:
     """l where it is a number, 2 where it is a name, 0 where it is not given."""
-    depth = family.fields.get("l", (0,))[0]
-    return depth if isinstance(depth, int) else 2
+    given = family.fields.get("l", (0,))[0]
+    return given if isinstance(given, int) else 2
 
 
 def _refusal(family: Family) -> str | None:
@@ -118,13 +118,13 @@ def _refusal(family: Family) -> str | None:
         if field in named:
             return f"no argument is known for a free {field}: give a number, as in {example}"
     if "l" in named:
-        depth = _names(fields["l"])
-        if depth & {n for f, values in fields.items() if f != "l" for n in _names(values)}:
-            return f"{', '.join(depth)} names the number of layers and another size: give it a name of its own"
+        named_depth = _names(fields["l"])
+        if named_depth & {n for f, values in fields.items() if f != "l" for n in _names(values)}:
+            return f"{', '.join(named_depth)} names the number of layers and another size: give it a name of its own"
         apart = words[0] == "softmax" and "skip" in words and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
         if not apart or any(len(values) > 1 for values in fields.values()):
             return "a free l is covered for softmax with skip, three tokens or more and layers that are alike: give a number, as in l=3"
-    if len(fields["d"]) == 1 and not 1 <= _depth(family) <= MAX_LAYERS:
+    if len(fields["d"]) == 1 and not 1 <= depth(family) <= MAX_LAYERS:
         return f"the number of layers is missing or not in 1..{MAX_LAYERS}: add l=, as in l=3"
     beyond = sorted({"ffn", "norm", "bias"} & {word.partition("=")[0] for word in words})
     if beyond:
