@@ -23,6 +23,7 @@ from .sieve import batches
 SPARE_DRAWS = 8
 PER_THETA = 4  # with norms, pairs of inputs used at one theta
 MAX_THETAS = 200
+FEWEST_SHARE = 50  # thetas that all draws may take at the rate seen so far
 NORM_BATCHES = 4
 
 Draws = list[int] | list[tuple[int, int, int]]
@@ -87,8 +88,8 @@ def _with_roots(
         for (x, at_x), (y, at_y) in zip(*sides, strict=False):
             draws.append((k, x, y))
             rows.append(ring.reduce(at_x - at_y))
-        if not draws:
-            return None
+        if len(draws) * FEWEST_SHARE < wanted * (k + 1):
+            return None  # roots exist too seldom
         if len(draws) >= wanted:
             found = pivots(np.array(rows)[:, kept], ring)
             if len(found.columns) == count:

@@ -22,10 +22,10 @@ def drops_tokens(network: Network) -> bool:
 
 
 def token_counts(network: Network) -> list[int]:
-    """The token counts to try for a direct proof, fewest first."""
-    if network.t <= FEW or not drops_tokens(network):
+    """The token counts to try for a direct proof, fewest first; each norm takes a root a token, and so from two tokens on."""
+    if network.t <= (2 if network.norm else FEW) or not drops_tokens(network):
         return [network.t]
-    counts = [3]
+    counts = [2, 3] if network.norm else [3]
     while 2 * counts[-1] < network.t:
         counts.append(2 * counts[-1])
-    return [*counts, network.t]
+    return [*(c for c in counts if c < network.t), network.t]

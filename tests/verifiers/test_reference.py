@@ -71,3 +71,18 @@ def test_only_what_the_checker_can_replay_is_proven(monkeypatch):
     monkeypatch.setattr(certificate, "REPLAYED_PARAMETERS", 10)
     answer = ask("lightning d=3,4,3 a=2 t=3 bias=q")
     assert (answer.lower, answer.label, answer.upper) == (0, None, answer.parameters)
+
+
+@pytest.mark.parametrize(
+    ("spec", "dimension"),
+    [
+        ("lightning d=2,2,2 a=2 t=4 heads=3,2 skip rope norm=rms ffn=1:3", 48),
+        ("softmax d=2,2,2 a=1,4 t=4 heads=2,4 kv=2 skip norm=rms ffn=2:swiglu", 58),
+    ],
+)
+def test_deep_stacks_with_norms_are_looked_at_with_fewer_tokens(spec, dimension):
+    """All roots of four tokens exist at one input of 65536, those of two at one of 256."""
+    proof = prove_bounds(parse(spec))
+    assert (proof.lower, proof.upper) == (dimension, dimension)
+    assert proof.certificate["lower"]["tokens"] < 4
+    assert replay.replay(dumps(proof.certificate)).verdict == "valid"
