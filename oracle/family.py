@@ -76,6 +76,9 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
         said += [f"{v} even" for v in dict.fromkeys([*a, *d]) if not v.isdigit()]
     if "dv" in f:
         dv, groups = str(f["dv"][0]), str(f.get("kv", f.get("heads", (1,)))[0])
+        if unit == 2:  # blocks of whole planes
+            said += [f"{dv} even"] * (not dv.isdigit() and dv not in (*a, *d))
+            dv = str(int(dv) + int(dv) % 2) if dv.isdigit() else dv
         largest = {*filter(str.isdigit, (a[0], dv))}
         rows = dict.fromkeys([*(x for x in (a[0], dv) if not x.isdigit()), *sorted(largest, key=int)[-1:]])
         row = next(iter(rows)) if len(rows) == 1 else f"max({', '.join(rows)})"

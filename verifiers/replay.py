@@ -47,6 +47,7 @@ MAX_MINOR = 3_000
 MAX_EXPONENTS = 3_000  # of one input
 MAX_FIELDS = 20_000  # entries
 MAX_FACTORS = 8  # of a term of a found field
+MAX_TERMS = 1 << 20  # of a polynomial
 MAX_WORDS = 1 << 22  # of one expanded stream
 ROOT_TRIES = 128  # inputs of a block looked at for each that is needed, where norms need roots
 MAX_WORK = 3 * 10**11  # estimated elementary steps, about 2 ns each
@@ -279,7 +280,7 @@ def checked(net: Network) -> Network:
     """Return `net` if it is a network of the notation."""
     if net.kind != "mlp":
         for layer in net.layers:
-            require(layer.kv <= layer.heads, "spec", "more key/value groups than heads")
+            require(layer.heads % layer.kv == 0, "spec", "the heads are no multiple of the key/value groups")
             require(not net.skip or layer.m == layer.n, "spec", "skip needs equal widths")
             require(not net.rope or layer.a % 2 == 0, "spec", "rope needs even a")
         require(not net.window or net.causal, "spec", "window needs causal")
@@ -1250,7 +1251,7 @@ def forms(variables: int, degree: int) -> int:
 
 def distances(net: Network) -> int:
     """Return how many differences of positions occur between a query and a key that it sees."""
-    return len({j - key for j in range(net.t) for key in net.visible(j)})
+    return min(net.window or net.t, net.t) if net.causal else 2 * net.t - 1
 
 
 def read_forms(net: Network, layer: Layer) -> tuple[int, bool, bool, bool]:
@@ -2512,6 +2513,7 @@ class Letters(Exact):
     def times(self, x: Polynomial, y: Polynomial) -> Polynomial:
         """Return the product."""
         self.source.spend(1000 * len(x) * len(y), "the found fields cost too much")
+        require(len(x) * len(y) <= MAX_TERMS, "caps", "the found fields have too many terms")
         total: Polynomial = {}
         for a, c in x.items():
             for b, d in y.items():
@@ -2522,6 +2524,8 @@ class Letters(Exact):
     def plus(self, polynomials: Sequence[Polynomial]) -> Polynomial:
         """Return the sum."""
         total: Polynomial = {}
+        self.source.spend(100 * sum(map(len, polynomials)), "the found fields cost too much")
+        require(sum(map(len, polynomials)) <= MAX_TERMS, "caps", "the found fields have too many terms")
         for polynomial in polynomials:
             for m, c in polynomial.items():
                 total[m] = total.get(m, 0) + c
@@ -2578,7 +2582,11 @@ class Letters(Exact):
                 if m >> BITS * number & (1 << BITS) - 1:
                     lead, equal = self.relation(number)
                     if ((m | self.guard) - lead) & self.guard == self.guard:  # no power is smaller
-                        rest = self.plus([rest, self.times({m - lead: c}, equal)])
+                        for n, d in self.times({m - lead: c}, equal).items():
+                            d += rest.pop(n, 0)
+                            if d:
+                                rest[n] = d
+                        require(len(rest) <= MAX_TERMS, "caps", "the found fields have too many terms")
                         break
             else:
                 done[m] = done.get(m, 0) + c
@@ -3008,7 +3016,7 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
         return {n: most // 2 if n in doubled else most for n in family.names}
     require(not rows & widths, "spec", "with dv widths share no name with rows")
     require(all(len(set(family.values(key))) <= 1 for key in ("d", "a", "dv", "heads", "kv")), "spec", "layers differ")
-    kv = max(3, least) if heads else int((groups or family.values("heads") or ["1"])[0])
+    kv = max(4, least) if heads else int((groups or family.values("heads") or ["1"])[0])
     tall = start + apart * len(rows)
     wide = max(kv * (tall + unit) + 2 * unit, start)
     return {n: kv if n in heads else tall if n in rows else wide for n in family.names}
@@ -3034,14 +3042,20 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         source.spend(10**5 + 10**4 * family.layers, "too many small members")
         try:
             net = parse(family.at(dict(zip(family.names, sizes, strict=True))))
-            forms = chart_applies(net, 2 if net.rope else 1).forms
         except ReplayError as error:
-            require(error.rule in ("spec", "coordinates"), error.rule, str(error))
+            require(error.rule == "spec", error.rule, str(error))
+            continue
+        forms = quadratic(net)
+        alike = all((i in forms) == (i in family.forms) or y.a == 1 for i, y in enumerate(net.layers, 1))
+        narrow = min(y.m for y in net.layers) == 1  # then the conditions fail, and are not named head widths' doing
+        require(alike or narrow, "coordinates", "a named head width is 1 before a larger one: another formula holds there")
+        try:
+            chart_applies(net, 2 if net.rope else 1)
+        except ReplayError as error:
+            require(error.rule == "coordinates", error.rule, str(error))
             continue
         if heads_named and spread(net):
             continue  # the base would grow with the heads
-        alike = all((i in forms) == (i in family.forms) or y.a == 1 for i, y in enumerate(net.layers, 1))
-        require(alike, "coordinates", "a named head width is 1 before a larger one: another formula holds there")
         members.append(net)
     require(bool(members), "coordinates", "no member of the family meets the conditions")
     check_coordinates(members, source, file)

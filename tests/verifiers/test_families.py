@@ -8,8 +8,9 @@ import time
 
 import pytest
 from neuromanifold.numerics.network import NetworkError
-from neuromanifold.numerics.notation import parse, parse_any
+from neuromanifold.numerics.notation import Family, parse, parse_any
 from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
+from neuromanifold.oracle.family import family as ask
 from neuromanifold.oracle.theorems.families import CERTIFIED
 from neuromanifold.oracle.theorems.widths import lightning_dimension, softmax_dimension
 from neuromanifold.verifiers import replay as checker
@@ -300,6 +301,81 @@ def leaking_columns(network, leak=False):
         tape.derive([token[c] for token in made for c in T])
         leaks += sum(bool(column) and not support <= set(T) for column, support in zip(tape.columns(), supports, strict=True))
     return leaks
+
+
+COLLAPSING = [  # head widths that may be 1 before a larger one, where no small member behind 1 meets the conditions
+    ("lightning d=n,n,n a=k,n t=2", "lightning d=3,3,3 a=1,3 t=2", 18),
+    ("lightning d=3,3,3 a=k,3 t=3", "lightning d=3,3,3 a=1,3 t=3", 18),
+    ("lightning d=q,q,q,4 a=k,3,j t=3", "lightning d=3,3,3,4 a=1,3,2 t=3", 26),
+    ("lightning d=4,q,r a=k,3 t=2", "lightning d=4,3,3 a=1,3 t=2", 23),
+    ("lightning d=n,4,4 a=k,4 t=2", "lightning d=4,4,4 a=1,4 t=2", 31),
+]
+
+
+@pytest.mark.parametrize(("spec", "member", "dimension"), COLLAPSING)
+def test_a_named_head_width_starts_above_one_where_one_is_another_formula(spec, member, dimension):
+    answer = ask(spec)
+    assert answer.label == "proven" and "k >= 2" in answer.conditions
+    direct = _attempt(parse(member), 0, PrimeField(DEFAULT_PRIME), None, None)
+    assert direct.lower == direct.upper == dimension
+    whole = {**answer.certificate, "claim": {**answer.certificate["claim"], "least": 1}}
+    assert verdict(whole).rule == "coordinates"
+
+
+def holds(condition, sizes):
+    """A condition as it is printed, at given sizes."""
+    name, _, even = condition.partition(" even")
+    if not even and name != condition:
+        return sizes[name] % 2 == 0
+    return eval(condition.replace(" = ", " == "), {"max": max, "min": min}, dict(sizes))
+
+
+def random_family(draw):
+    """A family without ffn, norm and bias, of any shape."""
+    kind, l = draw.choice(["lightning", "softmax"]), draw.choice([1, 2, 2, 3])
+    skip, rope, dv = draw.random() < 0.4, draw.random() < 0.25, draw.random() < 0.4
+    size = lambda *numbers: draw.choice([*"nmk", *map(str, numbers)])  # noqa: E731
+    if skip or draw.random() < 0.4:
+        words = [f"d={size(4, 6)}", f"l={l}"]
+    else:
+        words = ["d=" + ",".join([size(3, 4), *[size(3, 4)] * (l - 1), size(3, 4)])]
+    alike = dv or draw.random() < 0.5
+    words.append("a=" + ",".join([size(1, 2, 3, 4)] * l if alike else [size(1, 2, 3, 4) for _ in range(l)]))
+    words.append(f"t={draw.choice([1, 2, 3, 3])}")
+    if dv:
+        words += [f"dv={size(1, 2, 3)}", draw.choice(["", "heads=2", "heads=h", "heads=4 kv=2", "heads=2h kv=h"])]
+    words += ["skip"] * (skip or dv) + ["rope"] * rope + ["causal"] * (draw.random() < 0.4)
+    return " ".join(w for w in [kind, *words] if w)
+
+
+def test_the_range_that_is_printed_is_the_range_that_is_proven():
+    """Every network in it meets the conditions of the certificate, whose formula is its chart's size."""
+    draw, families, members = random.Random(5), 0, 0
+    specs = [spec for spec, _, _ in COLLAPSING] + ["softmax d=n l=1 a=2 t=3 heads=2 dv=3 skip causal rope"]
+    while families < 120:
+        spec = specs.pop() if specs else random_family(draw)
+        try:
+            family = parse_any(spec)
+        except NetworkError:
+            continue
+        if not isinstance(family, Family):
+            continue
+        answer = ask(family)
+        if answer.label is None:
+            continue
+        families += 1
+        for _ in range(60):
+            sizes = {name: draw.randint(1, 10) for name in family.names}
+            try:
+                member = family.at(**sizes)
+            except NetworkError:
+                continue
+            if all(holds(condition, sizes) for condition in answer.conditions):
+                members += 1
+                assert min(sizes.values()) >= answer.certificate["claim"]["least"], (spec, sizes)
+                assert certify.uncovered(member) is None, (spec, str(member), certify.uncovered(member))
+                assert certify.chart_size(member) == value(answer.dimension, sizes), (spec, sizes)
+    assert members > 1_500, members
 
 
 DEEP = "softmax d=n l=m heads=h a=k dv=k t=4 skip causal"

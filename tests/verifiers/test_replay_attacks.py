@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Any
 
 import pytest
 from neuromanifold.verifiers import replay as checker
@@ -75,3 +76,33 @@ def test_small_files_do_not_cost_much(name):
     started = time.process_time()
     assert SMALL_FILES[name]().verdict == "invalid"
     assert time.process_time() - started < 60
+
+
+def bare(spec: str, rule: str = "ambient", **more: Any) -> str:
+    upper = {"rule": rule, "reductions": [], "spec": spec, **more}
+    return json.dumps(
+        {"format": "neuromanifold-certificate", "version": 1, "spec": spec, "prime": 2097143, "seed": 0, "holes": [],
+         "claim": {"lower": 0, "upper": 26}, "lower": None, "upper": upper}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", ["lightning d=3,3 a=3 t=2 heads=3 kv=2 dv=1", "softmax d=2,2 a=1 t=2 heads=1 kv=2 dv=1"])
+def test_heads_that_are_no_multiple_of_the_groups_are_no_network(spec: str) -> None:
+    """The dimension of the first is at least 35, and 26 would be the bound of two heads."""
+    found = checker.replay(bare(spec))
+    assert (found.verdict, found.rule) == ("invalid", "spec")
+
+
+def test_many_tokens_cost_nothing_where_only_distances_count() -> None:
+    for mask, distances in (("", 17_999_999), (" causal", 9_000_000), (" causal window=7", 7)):
+        assert checker.distances(checker.parse(f"lightning d=2,2 a=2 t=9000000 dv=1 rope{mask}")) == distances
+    for spec in ("lightning d=2,2 a=2 t=6 rope", "lightning d=2,2 a=2 t=6 rope causal", "lightning d=2,2 a=2 t=6 causal window=4"):
+        net = checker.parse(spec)
+        assert checker.distances(net) == len({j - key for j in range(net.t) for key in net.visible(j)})
+
+
+def test_a_found_field_that_expands_without_end_is_refused() -> None:
+    spec = "lightning d=4,4,4 a=4 t=3"
+    field = {"field": "found", "expanded": 1, "motion": [[95, "1", [95]]]}
+    found = checker.replay(bare(spec, "fields", frozen=[], fields=[field]))
+    assert (found.verdict, found.rule) == ("invalid", "caps")

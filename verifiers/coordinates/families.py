@@ -70,14 +70,15 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
         except NetworkError as refusal:
             reason = reason or str(refusal)
             continue
+        other = [y for y in member.layers if quadratic(member, y) != (y.index in quadratic_layers(family)) and y.a > 1]
+        if other and min(member.d) > 1:  # a width of 1 makes a stream of rank one as well, but meets no conditions
+            raise NotCovered(f"a named head width may be 1 before a larger one, which changes the formula: ask for sizes above {least}")
         reason = uncovered(member)
         if spread(member) and counts:
             reason = "with a named number of heads dv >= a"
         if reason:
             continue
         found = True
-        if any(quadratic(member, y) != (y.index in quadratic_layers(family)) and y.a > 1 for y in member.layers):
-            raise NotCovered(f"a named head width may be 1 before a larger one, which changes the formula: ask for sizes above {least}")
         yield member
     if not found:
         raise NotCovered(f"no member of the family meets the conditions: {reason}")
@@ -181,7 +182,7 @@ def _bounds(family: Family, least: int) -> dict[str, int]:
         return {n: most // 2 if n in doubled else most for n in family.names}
     rows_bound = start + apart * len(rows)
     groups = fields.get("kv", fields.get("heads", (1,)))[0]
-    kv = max(3, least) if isinstance(groups, str) else groups
+    kv = max(4, least) if isinstance(groups, str) else groups
     width_bound = max(kv * (rows_bound + unit) + 2 * unit, start)
     return {n: kv if n in heads else rows_bound if n in rows else width_bound for n in family.names}
 
