@@ -71,6 +71,8 @@ def rank_lower_bound(
         """Add these entries of the output at the inputs up to `stop`; returns the entries that the last of them added."""
         nonlocal places, used
         numbers, bindings = usable_inputs(network, program, seed, ring, stop)
+        if len(numbers) <= used:
+            return np.zeros(0, dtype=np.int64)  # there are no more
         later = {k: v[used:] if has_inputs(program, k, v) else v for k, v in bindings.items()}
         new = space.add(jacobian_columns(program, ring, later, columns, chosen))
         added = (np.arange(used, len(numbers))[:, None] * size + chosen).reshape(-1)[new]
@@ -80,10 +82,10 @@ def rank_lower_bound(
     while len(places) < target:
         before = used
         outputs = look(used + 1 if used else 2, np.arange(size))
-        if not len(outputs):
-            break  # a whole input added nothing
         if used == before or used >= ceiling:
             return _with_all_outputs(network, program, seed, ring, target, columns, ceiling)
+        if not len(outputs):
+            break  # a whole input added nothing
         missing = min(target - len(places), max(LEAST_CHUNK, target // 2))
         if missing > 0:
             look(used - (-missing // len(outputs)), outputs)

@@ -86,3 +86,10 @@ def test_deep_stacks_with_norms_are_looked_at_with_fewer_tokens(spec, dimension)
     assert (proof.lower, proof.upper) == (dimension, dimension)
     assert proof.certificate["lower"]["tokens"] < 4
     assert replay.replay(dumps(proof.certificate)).verdict == "valid"
+
+
+def test_inputs_that_run_out_are_used_whole():
+    """Where roots exist too seldom for as many inputs as wanted, those that there are give an honest bound."""
+    proof = prove_bounds(parse("lightning d=3,3,3 a=1 t=4 heads=2 skip bias=o norm=layer ffn=3:2,1:2"))
+    assert 0 < proof.lower <= proof.upper
+    assert replay.replay(dumps(proof.certificate)).verdict == "valid"
