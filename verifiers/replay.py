@@ -1069,7 +1069,6 @@ def group_heads(net: Network, i: int, size: int, what: str) -> Network:
     """The heads of a group act by the sum of O_h (x) Q_h (no dv: of Q_h), a matrix of bounded rank; `size` is all heads."""
     require(net.kind == "lightning", "reduction", f"{what}: lightning only")
     layer = net.layers[i - 1]
-    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
     rank = min(counted_rows(net, layer) * layer.dv, layer.a * (layer.m + ("q" in net.bias))) if layer.dv else 1
     require(layer.heads > size == rank * layer.kv, "reduction", f"{what}: {layer.heads} to {size}, rank {rank}")
     return with_layer(net, i, heads=size)
@@ -1080,7 +1079,6 @@ def single_heads(net: Network, i: int, size: int, what: str) -> Network:
     layer = net.layers[i - 1]
     require(net.kind == "lightning" and layer.m == 1, "reduction", f"{what}: lightning that reads width 1")
     require(not net.bias & {"k", "v"}, "reduction", f"{what}: bias k or v")
-    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
     rank = min(layer.heads if layer.dv else layer.kv, counted_rows(net, layer), feature_count(net, i)[0])
     require(size == rank, "reduction", f"{what}: {size}, the rank is {rank}")
     smaller = with_layer(net, i, heads=size, kv=1 if layer.dv else size, dv=min(layer.dv, 1))
@@ -1094,7 +1092,6 @@ def value_width(net: Network, i: int, size: int, what: str) -> Network:
     In softmax with bias o the constants O_h bv are part of bo.
     """
     layer = net.layers[i - 1]
-    require(layer.heads % layer.kv == 0, "reduction", f"{what}: groups of different sizes")
     constant = "v" in net.bias and not (net.kind == "softmax" and "o" in net.bias)
     rank = min(layer.m + constant, layer.heads // layer.kv * counted_rows(net, layer))
     require(layer.dv > size == rank, "reduction", f"{what}: {layer.dv} to {size}, rank {rank}")
@@ -1284,7 +1281,6 @@ def value_space(net: Network, layer: Layer) -> int:
     """
     flat = net.norm == "layer"
     need(net.kind == "softmax" and (layer.dv or flat), "block: no such values")
-    need(layer.heads % layer.kv == 0, "block: groups of different sizes")
     n = counted_rows(net, layer)
     rows, reads = n * (layer.heads // layer.kv if layer.dv else 1), layer.m - flat
     rank = min(layer.dv or n, reads, rows)
@@ -1675,7 +1671,6 @@ def value_bias_pair(c: Chart, i: int, group: int) -> Motions:
     need(c.net.kind == "softmax" and "v" in bias and "o" not in bias, "value-bias-pair needs softmax, bias v, no o")
     need(not layer.dv, "value-bias-pair needs no dv")
     need(group > 0, "value-bias-pair needs a group after the first")
-    need(len(layer.members(group)) == len(layer.members(0)), "value-bias-pair needs equal groups")
     for r in range(layer.n):
         v = Motion(c)
         v.put(1, i, "bv", group, r)
@@ -3135,7 +3130,7 @@ def chart_applies(net: Network, unit: int) -> Units:
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
             fits = max(y.a, y.dv) <= y.m if i in forms else y.kv * reserved(y, unit) <= y.m
-            require(y.heads % y.kv == 0 and fits, "coordinates", "the blocks overlap")
+            require(fits, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
     pairs = min(rows, core // 2) if rows > 1 else 0

@@ -352,7 +352,7 @@ def test_the_range_that_is_printed_is_the_range_that_is_proven():
     """Every network in it meets the conditions of the certificate, whose formula is its chart's size."""
     draw, families, members = random.Random(5), 0, 0
     specs = [spec for spec, _, _ in COLLAPSING] + ["softmax d=n l=1 a=2 t=3 heads=2 dv=3 skip causal rope"]
-    while families < 120:
+    while families < 80:
         spec = specs.pop() if specs else random_family(draw)
         try:
             family = parse_any(spec)
@@ -375,7 +375,7 @@ def test_the_range_that_is_printed_is_the_range_that_is_proven():
                 assert min(sizes.values()) >= answer.certificate["claim"]["least"], (spec, sizes)
                 assert certify.uncovered(member) is None, (spec, str(member), certify.uncovered(member))
                 assert certify.chart_size(member) == value(answer.dimension, sizes), (spec, sizes)
-    assert members > 1_500, members
+    assert members > 1_000, members
 
 
 DEEP = "softmax d=n l=m heads=h a=k dv=k t=4 skip causal"

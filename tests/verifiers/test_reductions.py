@@ -119,7 +119,7 @@ def test_streams_of_rank_one(spec: str, dimension: int) -> None:
 def test_linear_blocks_of_random_networks() -> None:
     """All without biases are proven, and many with them (constants have more fields together with linear blocks)."""
     draw, proven, moved = random.Random(8), 0, 0
-    for _ in range(80):
+    for _ in range(40):
         n, l, alone = draw.randint(1, 3), draw.randint(1, 3), draw.random() < 0.5
         text = f"softmax d={n} l={l} a=1 t={1 if alone else 2} skip" + " dv=2" * (draw.random() < 0.5)
         text += f" bias={''.join(c for c in 'vou' if draw.random() < 0.5) or 'o'}" if draw.random() < 0.5 else ""
@@ -132,7 +132,7 @@ def test_linear_blocks_of_random_networks() -> None:
         moved += used
         if used:
             assert replay(dumps(proof.certificate)).verdict == "valid", network
-    assert proven >= 50 and moved >= 40, (proven, moved)
+    assert proven >= 25 and moved >= 20, (proven, moved)
 
 
 def test_bounds_of_one_token_hold_and_replay() -> None:

@@ -184,7 +184,7 @@ CONDITIONS = {
 # Refusals that only say that there is nothing to move: no motion is defined without what they ask for.
 EXISTENCE = {
     "head-mix: there is no such head", "group-sum needs a head that is not the first of its group", "value-gauge needs dv", "after ffn needs ffn",
-    "the last stream is the output", "value-bias-pair needs a group after the first", "value-bias-pair needs equal groups",
+    "the last stream is the output", "value-bias-pair needs a group after the first",
     "there is no bias that produces the constant",
     "the null space is zero", "this field needs a norm", "after attention this field needs ffn", "centre needs norm=layer", "centre-basis needs norm=layer",
     "the last layer has no hidden units", "free-mix needs two heads", "koszul needs two heads", "block: no such part", "block: there is no ffn",
