@@ -66,10 +66,11 @@ def rank_lower_bound(
     target = min(target, len(columns))
     ceiling = MAX_ROWS_FACTOR * network.parameters // size + 4
     space, places, used = RowSpace(len(columns), ring), np.zeros(0, dtype=np.int64), 0
+    numbers: list[int] = []
 
     def look(stop: int, chosen: Array) -> Array:
         """Add these entries of the output at the inputs up to `stop`; returns the entries that the last of them added."""
-        nonlocal places, used
+        nonlocal places, used, numbers
         numbers, bindings = usable_inputs(network, program, seed, ring, stop)
         if len(numbers) <= used:
             return np.zeros(0, dtype=np.int64)  # there are no more
@@ -89,7 +90,6 @@ def rank_lower_bound(
         missing = min(target - len(places), max(LEAST_CHUNK, target // 2))
         if missing > 0:
             look(used - (-missing // len(outputs)), outputs)
-    numbers, _ = usable_inputs(network, program, seed, ring, used)
     return _compact(network.t, numbers, places.tolist(), sorted(columns[space.pivots].tolist()), size)
 
 

@@ -1624,17 +1624,23 @@ def reading(c: Chart, i: int, after: str) -> tuple[int, str]:
     return i + 1, "input"
 
 
+def added(v: Motion, i: int, part: str, e: Matrix) -> None:
+    """What a block adds to the stream moves by e times itself."""
+    layer = v.chart.layer(i)
+    if part == "ffn":
+        v.left(e, i, "D bd", 0)
+        return
+    for k in range(layer.heads if layer.dv else layer.kv):
+        v.left(e, i, "O" if layer.dv else "V bv", k)
+    v.left(e, i, "bo", 0)
+
+
 def hidden_basis(c: Chart, i: int, after: str) -> Motions:
     """A hidden stream in another basis."""
-    layer, (j, place) = c.layer(i), reading(c, i, after)
-    for e in gl(layer.n):
+    j, place = reading(c, i, after)
+    for e in gl(c.layer(i).n):
         v = Motion(c)
-        if after == "ffn":
-            v.left(e, i, "D bd", 0)
-        else:
-            for k in range(layer.heads if layer.dv else layer.kv):
-                v.left(e, i, "O" if layer.dv else "V bv", k)
-            v.left(e, i, "bo", 0)
+        added(v, i, after, e)
         for W, _, k in readers(c.net, j, place):
             v.right(minus(e), j, W, k)
         yield v
@@ -2393,15 +2399,9 @@ def linear_factors(c: Chart, j: int, part: str) -> tuple[list[list[int]], list[l
 
 def turned(v: Motion, j: int, part: str, e: Matrix) -> None:
     """A block reads a stream that moves by e times itself, and what it adds moves by e times itself."""
-    layer = v.chart.layer(j)
     for W, _, k in readers(v.chart.net, j, "attention" if part == "ffn" else "input"):
         v.right(minus(e), j, W, k)
-    if part == "ffn":
-        v.left(e, j, "D bd", 0)
-    else:
-        for k in range(layer.heads if layer.dv else layer.kv):
-            v.left(e, j, "O" if layer.dv else "V bv", k)
-        v.left(e, j, "bo", 0)
+    added(v, j, part, e)
 
 
 def linear_blocks(c: Chart, i: int) -> Motions:

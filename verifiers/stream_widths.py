@@ -23,7 +23,7 @@ def columns(network: Network, y: Layer) -> int:
 
 def distances(network: Network) -> int:
     """How many differences of positions occur between a query and a key that it sees."""
-    return len({j - i for j in range(network.t) for i in range(network.t) if network.sees(i, j)})
+    return min(network.window or network.t, network.t) if network.causal else 2 * network.t - 1
 
 
 def rank_one(network: Network, y: Layer) -> bool:

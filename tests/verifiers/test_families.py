@@ -334,7 +334,10 @@ def random_family(draw):
     """A family without ffn, norm and bias, of any shape."""
     kind, l = draw.choice(["lightning", "softmax"]), draw.choice([1, 2, 2, 3])
     skip, rope, dv = draw.random() < 0.4, draw.random() < 0.25, draw.random() < 0.4
-    size = lambda *numbers: draw.choice([*"nmk", *map(str, numbers)])  # noqa: E731
+
+    def size(*numbers):
+        return draw.choice([*"nmk", *map(str, numbers)])
+
     if skip or draw.random() < 0.4:
         words = [f"d={size(4, 6)}", f"l={l}"]
     else:
