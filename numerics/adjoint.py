@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,16 +30,16 @@ def jacobian_columns(
     many = {k: v for k, v in bindings.items() if has_inputs(program, k, v)}
     count = len(next(iter(many.values()))) if many else 1
     if outputs is None:
-        outputs = np.arange(int(np.prod(program.shape(program.output))))
+        outputs = np.arange(math.prod(program.shape(program.output)))
     size = len(outputs)
     places = _places(program, columns)
     result = np.zeros((count, size, sum(len(chosen) for _, chosen in places.values())))
-    parameters = sum(int(np.prod(s.shape)) for s in program.instructions if s.operation == "param")
+    parameters = sum(math.prod(s.shape) for s in program.instructions if s.operation == "param")
     step = max(1, SLICE_ENTRIES // (size * parameters))
     for start in range(0, count, step):
         part = {k: (v[start : start + step] if k in many else v) for k, v in bindings.items()}
         target = result[start : start + step]
-        for name, block in _gradients(program, ring, part, outputs):
+        for name, block in _gradients(program, ring, part, outputs, {n for n, (_, chosen) in places.items() if len(chosen)}):
             at, chosen = places[name]
             array = block.array if block.inputs else block.array[None]
             target[:, :, at : at + len(chosen)] = array.reshape(*array.shape[:2], -1)[:, :, chosen]
@@ -52,7 +53,7 @@ def _places(program: Program, columns: Array | None) -> dict[str, tuple[int, Arr
     for step in program.instructions:
         if step.operation != "param":
             continue
-        size = int(np.prod(step.shape))
+        size = math.prod(step.shape)
         inside = np.arange(size) if columns is None else columns[(columns >= start) & (columns < start + size)] - start
         made[step.data] = (at, inside)
         start, at = start + size, at + len(inside)
@@ -60,12 +61,13 @@ def _places(program: Program, columns: Array | None) -> dict[str, tuple[int, Arr
 
 
 def _gradients(
-    program: Program, ring: PrimeField, bindings: Mapping[str, Any], outputs: Array
+    program: Program, ring: PrimeField, bindings: Mapping[str, Any], outputs: Array, wanted: set[str]
 ) -> Iterator[tuple[str, Lifted]]:
-    """For each parameter that the output depends on, the derivatives of the outputs: axes inputs?, outputs, the tensor's own."""
+    """For each wanted parameter that the output depends on, the derivatives of the outputs: axes inputs?, outputs, the tensor's own."""
     values = evaluate(program, ring, bindings)
+    moved = _moved(program, wanted)
     shape = program.shape(program.output)
-    seeds = np.eye(int(np.prod(shape)))[outputs].reshape(len(outputs), *shape)
+    seeds = np.eye(math.prod(shape))[outputs].reshape(len(outputs), *shape)
     adjoints: dict[int, Lifted] = {program.output: Lifted(seeds, False)}
     for index in range(program.output, -1, -1):
         adjoint = adjoints.pop(index, None)
@@ -75,6 +77,8 @@ def _gradients(
         if step.operation == "param":
             yield step.data, adjoint
         for position, operand in enumerate(step.operands):
+            if not moved[operand]:
+                continue
             if step.operation == "einsum":
                 found = _through_einsum(ring, step, position, adjoint, values)
             else:
@@ -83,6 +87,14 @@ def _gradients(
             if old is not None:
                 found = Lifted(ring.add(old.array, found.array), old.inputs or found.inputs)
             adjoints[operand] = found
+
+
+def _moved(program: Program, wanted: set[str]) -> list[bool]:
+    """Which values depend on a wanted parameter: the others need no adjoint."""
+    moved: list[bool] = []
+    for step in program.instructions:
+        moved.append(any(moved[i] for i in step.operands) or (step.operation == "param" and step.data in wanted))
+    return moved
 
 
 def _through_einsum(ring: PrimeField, step: Instruction, position: int, adjoint: Lifted, values: list[Lifted]) -> Lifted:

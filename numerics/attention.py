@@ -16,34 +16,44 @@ from .program import Exponentials, Program
 
 def attention(p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int) -> int:
     """y of shape (n, t) from the stream x of shape (m, t); `params` has the layer's tensors by their short names."""
-    group = np.array([[int(layer.group_of(h) == g) for g in range(layer.kv)] for h in range(layer.heads)])
-    to_heads = p.const(group)
-    weights = _scores(p, network, layer, params, x, to_heads)
+    weights = _scores(p, network, layer, params, x)
     v = project(p, x, params["V"], params.get("bv"))
     if layer.dv is None:
-        y = p.einsum("gni,gij->nj", v, p.einsum("hg,hij->gij", to_heads, weights))
+        if layer.heads > layer.kv:
+            weights = p.einsum("hg,hij->gij", _heads_of_groups(p, layer), weights)
+        y = p.einsum("gni,gij->nj", v, weights)
     else:
-        per_head = p.einsum("hvi,hij->hvj", p.einsum("hg,gvi->hvi", to_heads, v), weights)
+        per_head = p.einsum("hvi,hij->hvj", _to_heads(p, layer, v), weights)
         y = p.einsum("hnv,hvj->nj", params["O"], per_head)
     if "bo" in params:
         y = p.add(y, p.einsum("n,t->nt", params["bo"], _ones(p, network.t)))
     return y
 
 
-def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, to_heads: int) -> int:
+def _heads_of_groups(p: Program, layer: Layer) -> int:
+    """The matrix (heads, kv) that says which group a head reads."""
+    return p.const(np.array([[int(layer.group_of(h) == g) for g in range(layer.kv)] for h in range(layer.heads)]))
+
+
+def _to_heads(p: Program, layer: Layer, x: int) -> int:
+    """Keys or values of the groups (kv, rows, t), repeated for each head."""
+    return x if layer.heads == layer.kv else p.einsum("hg,gai->hai", _heads_of_groups(p, layer), x)
+
+
+def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int) -> int:
     """P of shape (heads, t, t): row = key i, column = query j."""
     t = network.t
     sees = np.array([[network.sees(i, j) for j in range(t)] for i in range(t)])
     mask = p.const(sees[None].astype(int))
     on_a_line = layer.m == 1 or (layer.m == 2 and network.norm == "layer")
     if network.kind == "softmax" and on_a_line and not network.rotates:
-        e = _exponentials_on_a_line(p, network, layer, params, x, to_heads, sees)
+        e = _exponentials_on_a_line(p, network, layer, params, x, sees)
     else:
         q = project(p, x, params["Q"], params.get("bq"))
         k = project(p, x, params["K"], params.get("bk"))
         if network.rotates:
             q, k = rotate(p, q), rotate(p, k)
-        s = p.einsum("hai,haj->hij", p.einsum("hg,gai->hai", to_heads, k), q)
+        s = p.einsum("hai,haj->hij", _to_heads(p, layer, k), q)
         if network.kind == "lightning":
             return s if sees.all() else p.mul(s, mask)
         if network.alibi:
@@ -57,7 +67,7 @@ def _scores(p: Program, network: Network, layer: Layer, params: Mapping[str, int
 
 
 def _exponentials_on_a_line(
-    p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, to_heads: int, sees: np.ndarray
+    p: Program, network: Network, layer: Layer, params: Mapping[str, int], x: int, sees: np.ndarray
 ) -> int:
     """exp(z_i' K_g' Q_h z_j) exp(z_i' K_g' (Q_h s + bq_h)), z = x - s: the scores up to a part of the query alone, which cancels.
 
@@ -71,7 +81,7 @@ def _exponentials_on_a_line(
         constants.append(p.einsum("ham,m->ha", params["Q"], params["s1"]))
     if "bq" in params:
         constants.append(params["bq"])
-    keys = p.einsum("hg,gai->hai", to_heads, project(p, x, params["K"], None))
+    keys = _to_heads(p, layer, project(p, x, params["K"], None))
     competing = _competing(sees)
     counted = np.triu(competing | competing.T)
     e = p.exp(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,7 +70,7 @@ def evaluate(program: Program, ring: Ring, bindings: Mapping[str, Any]) -> list[
 def _bound(ring: Ring, given: Any, shape: tuple[int, ...], shared: bool) -> Lifted:
     array = given if hasattr(given, "shape") else np.asarray(given)  # arrays of other libraries stay what they are
     if shared and np.shape(array) != shape:
-        count = int(np.prod(shape))  # layers with fewer planes or heads use the first constants
+        count = math.prod(shape)  # layers with fewer planes or heads use the first constants
         array = array.reshape(-1)[:count].reshape(shape)
     inputs = len(np.shape(array)) == len(shape) + 1
     if np.shape(array)[inputs:] != shape:
@@ -98,8 +99,8 @@ def jacobian(program: Program, ring: Ring, bindings: Mapping[str, Any], differen
     target = program.output if differentiate is None else differentiate
     many = {k: v for k, v in bindings.items() if has_inputs(program, k, v)}
     count = len(next(iter(many.values()))) if many else 1
-    blocks = [(s.data, int(np.prod(s.shape))) for s in program.instructions if s.operation == "param"]
-    widest = max((int(np.prod(s.shape)) for s in program.instructions), default=1)
+    blocks = [(s.data, math.prod(s.shape)) for s in program.instructions if s.operation == "param"]
+    widest = max((math.prod(s.shape) for s in program.instructions), default=1)
     largest = max((size for _, size in blocks), default=1)
     slice_size = max(1, MAX_ENTRIES // (widest * largest))
     pieces = []
@@ -132,7 +133,7 @@ def _jacobian_slice(
         elif step.operands:
             _entrywise_tangents(program, ring, duals, dual, index, values)
         duals.append(dual)
-    size = int(np.prod(program.shape(target)))
+    size = math.prod(program.shape(target))
     columns = []
     for block, width in blocks:
         tangent = _tangents(program, ring, duals[target], block, program.shape(target))
@@ -147,7 +148,7 @@ def _jacobian_slice(
 def _tangents(program: Program, ring: Ring, dual: Dual, block: str, shape: tuple[int, ...]) -> Lifted | None:
     """The tangent of a block, the identity written out."""
     if dual.identity == block:
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         return Lifted(ring.lift(np.eye(size, dtype=int).reshape(size, *shape)), False)
     return dual.tangents.get(block)
 
@@ -195,7 +196,7 @@ def _identity_einsum(ring: Ring, mine: str, theirs: str, out: str, shape: tuple[
             raise ValueError(f"{mine},{theirs}->{out}: a summed letter must occur in both operands")
     order = fixed.axes + "".join(new[c] for c in mine) + out
     array = array.transpose([letters.index(c) for c in order])
-    size = int(np.prod(shape))
+    size = math.prod(shape)
     lead = array.shape[: len(fixed.axes)]
     return Lifted(array.reshape(*lead, size, *array.shape[len(fixed.axes) + len(mine) :]), fixed.inputs)
 

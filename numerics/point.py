@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,7 @@ class Point:
     def parameters(self, network: Network) -> dict[str, Array]:
         """All parameter tensors by name."""
         return {
-            name: self.values(name, int(np.prod(shape))).reshape(shape) for name, shape in network.parameter_shapes()
+            name: self.values(name, math.prod(shape)).reshape(shape) for name, shape in network.parameter_shapes()
         }
 
     def constants(self, program: Program) -> dict[str, Array]:
@@ -48,7 +49,7 @@ class Point:
         made: dict[str, Array] = {}
         for step in program.instructions:
             if step.operation == "generic":
-                count = int(np.prod(step.shape))
+                count = math.prod(step.shape)
                 longest = max(count, made[step.data].size if step.data in made else 0)
                 if step.data == "alibi-slope":
                     made[step.data] = np.zeros(longest, dtype=np.int64)
@@ -66,7 +67,7 @@ class Point:
                 continue
             label = step.data.label if isinstance(step.data, Exponentials) else step.data
             draw = self.units if step.operation == "exp" else self.values
-            size = int(np.prod(step.shape))
+            size = math.prod(step.shape)
             drawn = draw(label, (int(index.max()) + 1) * size).reshape(-1, *step.shape)[index]
             if isinstance(step.data, Exponentials) and step.data.symmetric:
                 upper = np.triu(np.ones(step.shape[-2:], dtype=bool))

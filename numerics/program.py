@@ -6,6 +6,7 @@ Ten instructions. Shapes are known when recording, and every operand of `add` an
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -150,6 +151,7 @@ class Program:
         return tuple(max(p, q) for p, q in zip(a, b, strict=True))
 
 
+@functools.cache  # a process meets few
 def _split(subscripts: str) -> tuple[str, str, str]:
     match = re.fullmatch(r"([a-z]*),([a-z]*)->([a-z]*)", subscripts)
     if match is None:

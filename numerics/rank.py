@@ -82,7 +82,7 @@ def _add_product(target: Array, x: Array, y: Array, ring: PrimeField, scratch: A
 class _Elimination:
     """Rows `:top` of `work` are done: they hold U; below them the multipliers of a pivot stand in its column, negated.
 
-    `blocks[k]` is where the diagonal block of pivot k starts, `order` how the rows were permuted.
+    `blocks[k]` is where the diagonal block of pivot k starts, `inverses` its inverse, `order` how the rows were permuted.
     """
 
     def __init__(self, work: Array, ring: PrimeField):
@@ -91,6 +91,7 @@ class _Elimination:
         self.order = np.arange(len(work))
         self.top = 0
         self.blocks: list[int] = []
+        self.inverses: dict[int, Array] = {}
         self._scratch = np.empty(min(len(work), STRIP_ROWS) * max(BASE_COLUMNS, work.shape[1] // 2 + 1))
 
     def run(self, start: int, stop: int) -> list[int]:
@@ -140,7 +141,7 @@ class _Elimination:
                     break
             if not rows:
                 break
-            inverse = tableau[np.ix_(rows, places)]
+            self.inverses[top] = inverse = tableau[np.ix_(rows, places)]
             self._to_top(candidates[rows])
             chosen = columns[places]
             below = self.work[self.top :]
@@ -197,12 +198,12 @@ def _exchange(tableau: Array, ring: PrimeField) -> tuple[list[int], list[int]]:
     rows: list[int] = []
     columns: list[int] = []
     free = np.ones(len(tableau), dtype=bool)
-    for c in range(tableau.shape[1]):
+    for c in range(tableau.shape[1] if len(tableau) else 0):
         column = ring.reduce(tableau[:, c])
-        candidates = np.flatnonzero((column != 0) & free)
-        if not candidates.size:
+        candidates = (column != 0) & free
+        r = int(candidates.argmax())
+        if not candidates[r]:
             continue
-        r = int(candidates[0])
         inverse = pow(int(column[r]), -1, ring.p)
         inverse -= ring.p * (inverse > ring.p // 2)
         row = ring.reduce(ring.reduce(tableau[r]) * inverse)
@@ -282,9 +283,7 @@ def _solved(elimination: _Elimination, chosen: Array, others: Array) -> Array:
         start = elimination.blocks[stop - 1]
         rows = work[start:stop]
         rest = ring.reduce(rows[:, others] - ring.matmul(rows[:, chosen[stop:]], solved[stop:]))
-        tableau = rows[:, chosen[start:stop]]
-        r, c = _exchange(tableau, ring)
-        solved[start + np.array(c)] = ring.matmul(tableau[np.ix_(r, c)], rest[r])
+        solved[start:stop] = ring.matmul(elimination.inverses[start], rest)
         stop = start
     return solved
 

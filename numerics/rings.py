@@ -6,9 +6,11 @@ exponential is a unit of the point. Arrays may carry extra leading axes; `add` a
 
 from __future__ import annotations
 
+import functools
+import math
 from fractions import Fraction
 from numbers import Rational
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -48,8 +50,15 @@ def _exact(value: Any) -> Fraction:
     raise TypeError(f"exact numbers are integers and fractions, not {type(value).__name__}")
 
 
+@functools.lru_cache(maxsize=64)
 def _is_prime(n: int) -> bool:
     return n > 1 and all(n % k for k in range(2, int(n**0.5) + 1))
+
+
+def _halves(x: Array) -> tuple[Array, Array, Array]:
+    """Two halves of equal length, and the last entry where one is left over."""
+    half = len(x) // 2
+    return x[:half], x[half : 2 * half], x[2 * half :]
 
 
 class PrimeField:
@@ -141,10 +150,22 @@ class PrimeField:
         return result
 
     def reciprocal(self, x: Array) -> Array:
-        """1/x = x^(p-2); raises `NotInvertible` where x is 0."""
+        """1/x; raises `NotInvertible` where x is 0.
+
+        A tree of products of two halves has one inverse to compute, at its root: three products an entry.
+        """
         if not np.all(x):
             raise NotInvertible(f"a denominator is 0 mod {self.p} at this point")
-        return self.power(x, self.p - 2)
+        levels = [x.reshape(-1)]
+        while len(levels[-1]) > 1:
+            left, right, odd = _halves(levels[-1])
+            levels.append(np.concatenate([self.mul(left, right), odd]))
+        inverse = np.array([pow(int(v), -1, self.p) for v in levels[-1]], dtype=np.float64)
+        for level in levels[-2::-1]:
+            left, right, odd = _halves(level)
+            both = inverse[: len(left)]
+            inverse = np.concatenate([self.mul(both, right), self.mul(both, left), inverse[len(left) :]])
+        return self.reduce(inverse).reshape(x.shape)
 
     def has_root(self, x: Array) -> Array:
         """Where x is a non-zero square mod p."""
@@ -211,12 +232,39 @@ class Rationals:
 
 
 def _rational_root(value: Fraction) -> Fraction:
-    from math import isqrt
-
-    top, bottom = isqrt(max(value.numerator, 0)), isqrt(value.denominator)
+    top, bottom = math.isqrt(max(value.numerator, 0)), math.isqrt(value.denominator)
     if value <= 0 or top * top != value.numerator or bottom * bottom != value.denominator:
         raise NotInvertible(f"{value} is not the square of a rational")
     return Fraction(bottom, top)
+
+
+class _Plan(NamedTuple):
+    """An einsum of two operands as one batched matrix product: how each operand is transposed, and the result back.
+
+    The transposed operands have the axes batch, rows, summed and batch, summed, columns.
+    """
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    out: tuple[int, ...]
+    batch: int
+    rows: int
+    summed: int
+
+
+@functools.cache  # a process meets the letters of its programs only
+def _plan(left: str, right: str, out: str) -> _Plan:
+    batch = [c for c in out if c in left and c in right]
+    rows = [c for c in out if c in left and c not in right]
+    columns = [c for c in out if c in right and c not in left]
+    summed = [c for c in left if c in right and c not in out]
+    if len(batch + rows + summed) < len(left) or len(batch + summed + columns) < len(right):
+        raise ValueError(f"{left},{right}->{out}: a summed letter must occur in both operands")
+    order = batch + rows + columns
+    return _Plan(
+        tuple(left.index(c) for c in batch + rows + summed), tuple(right.index(c) for c in batch + summed + columns),
+        tuple(order.index(c) for c in out), len(batch), len(rows), len(summed),
+    )  # fmt: skip
 
 
 def matmul_einsum(left: str, right: str, out: str, x: Any, y: Any, matmul: Any) -> Any:
@@ -225,25 +273,10 @@ def matmul_einsum(left: str, right: str, out: str, x: Any, y: Any, matmul: Any) 
     Letters in both operands and the result are batch axes. Works on whatever has `transpose` and `reshape`. Raises
     `ValueError` where a summed letter occurs in one operand only.
     """
-    batch = [c for c in out if c in left and c in right]
-    rows = [c for c in out if c in left and c not in right]
-    columns = [c for c in out if c in right and c not in left]
-    summed = [c for c in left if c in right and c not in out]
-    sizes = dict(zip(left, x.shape, strict=True)) | dict(zip(right, y.shape, strict=True))
-    lone_x = tuple(i for i, c in enumerate(left) if c not in right and c not in out)
-    lone_y = tuple(i for i, c in enumerate(right) if c not in left and c not in out)
-    if lone_x or lone_y:
-        raise ValueError(f"{left},{right}->{out}: a summed letter must occur in both operands")
-
-    def size(letters: list[str]) -> int:
-        result = 1
-        for c in letters:
-            result *= sizes[c]
-        return result
-
-    lead = [sizes[c] for c in batch]
-    a = x.transpose([left.index(c) for c in batch + rows + summed]).reshape(*lead, size(rows), size(summed))
-    b = y.transpose([right.index(c) for c in batch + summed + columns]).reshape(*lead, size(summed), size(columns))
-    result = matmul(a, b).reshape([sizes[c] for c in batch + rows + columns])
-    order = batch + rows + columns
-    return result.transpose([order.index(c) for c in out])
+    plan = _plan(left, right, out)
+    a, b = x.transpose(plan.left), y.transpose(plan.right)
+    lead, rows, summed = a.shape[: plan.batch], a.shape[plan.batch : plan.batch + plan.rows], a.shape[plan.batch + plan.rows :]
+    columns = b.shape[plan.batch + plan.summed :]
+    a = a.reshape(*lead, math.prod(rows), math.prod(summed))
+    b = b.reshape(*lead, math.prod(summed), math.prod(columns))
+    return matmul(a, b).reshape((*lead, *rows, *columns)).transpose(plan.out)

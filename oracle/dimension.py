@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..numerics.network import Network
 from ..numerics.notation import parse
@@ -38,62 +38,57 @@ def dimension(
     started = time.monotonic()
     if isinstance(network, str):
         network = parse(network)
-    evidence: list[Evidence] = []
-    lower, upper = 0, network.parameters
-    certificate: dict[str, Any] | None = None
-    rank: int | None = None
-    redundancy: tuple[tuple[str, int], ...] = ()
-    refusal = _unaffordable(network, timeout)
-    if refusal:
-        evidence.append(Evidence("value", None, "certificate", "unused", "proof", refusal))
+    proof = _proof(network, seed, timeout, progress, store)
+    if isinstance(proof, str):
+        evidence = [Evidence("value", None, "certificate", "unused", "proof", proof)]
+        lower, upper, redundancy, certificate = 0, network.parameters, (), None
     else:
-        from ..verifiers.certificate import prove_bounds
-        from .store import WORTH_SECONDS
-
-        def tell(proof: Proof) -> None:
-            if progress:
-                bounds = (proof.network.parameters, proof.lower, proof.upper)
-                progress(decide(str(proof.network), *bounds, _proof_evidence(proof), certificate=proof.certificate))
-
-        proof = _stored(network, seed, store) or prove_bounds(
-            network, seed, None if timeout is None else started + timeout, tell
-        )
-        if store and time.monotonic() - started > WORTH_SECONDS:
-            store.keep(proof, seed)
-        lower, upper, redundancy = proof.lower, proof.upper, proof.redundancy
-        certificate = proof.certificate
-        evidence += _proof_evidence(proof)
-        rank = proof.lower
+        evidence = _proof_evidence(proof)
+        lower, upper, redundancy, certificate = proof.lower, proof.upper, proof.redundancy, proof.certificate
     evidence += _theorem_evidence(network)
-    if lower < upper and rank:
+    if 0 < lower < upper:
         note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"
-        evidence.append(Evidence("value", rank, "estimate", "estimate", "rank at a seeded point", note))
+        evidence.append(Evidence("value", lower, "estimate", "estimate", "rank at a seeded point", note))
     answer = decide(str(network), network.parameters, lower, upper, evidence, certificate=certificate)
     if answer.label == "proven":
         answer = replace(answer, redundancy=redundancy)
     return replace(answer, seconds=time.monotonic() - started)
 
 
-def _stored(network: Network, seed: int, store: Store | None) -> Proof | None:
-    from ..verifiers.cost import predict
+def _proof(
+    network: Network, seed: int, timeout: float | None, progress: Callable[[Answer], None] | None, store: Store | None
+) -> Proof | str:
+    """The proof that is kept or made now, or why none is tried."""
+    started = time.monotonic()
+    if timeout is not None and timeout <= 0:
+        return "not tried: the budget is 0 s"
+    from ..verifiers.cost import Budget, predict
+
+    budget = Budget(DEFAULT_BUDGET if timeout is None else timeout, MEMORY_BUDGET)
+    refusal = budget.refusal(predict(network))
+    if refusal:
+        return refusal
+    from ..verifiers.certificate import prove_bounds
     from .store import WORTH_SECONDS
 
-    return store.find(network, seed) if store and predict(network).seconds > WORTH_SECONDS else None
+    def tell(proof: Proof) -> None:
+        if progress:
+            bounds = (proof.network.parameters, proof.lower, proof.upper)
+            progress(decide(str(proof.network), *bounds, _proof_evidence(proof), certificate=proof.certificate))
+
+    deadline = None if timeout is None else started + timeout
+    proof = _stored(network, seed, store) or prove_bounds(network, seed, deadline, tell, budget)
+    if store and time.monotonic() - started > WORTH_SECONDS:
+        store.keep(proof, seed)
+    return proof
 
 
-def _unaffordable(network: Network, timeout: float | None) -> str | None:
-    """Why no proof is tried, or None."""
-    budget = DEFAULT_BUDGET if timeout is None else timeout
-    if budget <= 0:
-        return "not tried: the budget is 0 s"
-    from ..verifiers.cost import predict
+def _stored(network: Network, seed: int, store: Store | None) -> Proof | None:
+    """The proof that is kept. A coordinate certificate is quick, but may turn out not to apply."""
+    from ..verifiers.cost import direct
+    from .store import WORTH_SECONDS
 
-    cost = predict(network)
-    if cost.seconds > budget:
-        return f"not tried: predicted {cost.seconds:.3g} s exceed the budget of {budget:g} s"
-    if cost.memory > MEMORY_BUDGET:
-        return f"not tried: predicted {cost.memory / 2**30:.3g} GiB exceed {MEMORY_BUDGET / 2**30:g} GiB"
-    return None
+    return store.find(network, seed) if store and direct(network).seconds > WORTH_SECONDS else None
 
 
 RULES = {

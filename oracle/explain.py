@@ -19,7 +19,7 @@ def explain(asked: str | Network | Answer, *, seed: int = 0, timeout: float | No
 
         asked = dimension(asked, seed=seed, timeout=timeout)
     network = parse(asked.spec)
-    lines = [_headline(asked), "", *_setting(network)]
+    lines = [_headline(asked), "", *_setting(network, asked)]
     if asked.certificate:
         lines += ["", *_upper(network, asked), "", *_lower(asked)]
     lines += ["", *_others(asked), *_recheck(asked)]
@@ -35,11 +35,12 @@ def _headline(answer: Answer) -> str:
     return f"{answer.spec}: the dimension is {answer.dimension} ({answer.label}); {known}."
 
 
-def _setting(network: Network) -> list[str]:
+def _setting(network: Network, asked: Answer) -> list[str]:
     shape = f"{network.d[0]} x {network.t}"
-    from ..verifiers.cost import predict
+    from ..verifiers.cost import direct, predict
 
-    cost = predict(network)
+    below = (asked.certificate or {}).get("lower") or {}
+    cost = direct(network) if below.get("rule") == "minor" else predict(network)
     return [
         f"Setting. theta has {network.parameters} parameters, X is a {shape} matrix; the dimension is the largest rank, over theta,",
         "of the differential of theta -> (X -> f_theta(X)).",

@@ -154,7 +154,7 @@ def _proof(network: Network, text: Any, digest: Any) -> Proof | None:
     if not isinstance(text, str) or _digest(text) != digest:
         return None
     from ..verifiers.certificate import Proof
-    from ..verifiers.cost import predict
+    from ..verifiers.cost import direct
     from ..verifiers.replay import replay
 
     try:
@@ -169,6 +169,6 @@ def _proof(network: Network, text: Any, digest: Any) -> Proof | None:
         return None
     if not fits:
         return None
-    if predict(network).replay_seconds < REPLAY_SECONDS and replay(json.dumps(certificate)).verdict != "valid":
+    if direct(network).replay_seconds < REPLAY_SECONDS and replay(json.dumps(certificate)).verdict != "valid":
         return None
     return Proof(network, lower, upper, redundancy, certificate)

@@ -13,6 +13,7 @@ module changes no setting and loads no profile: deadlines and health checks are 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -80,7 +81,7 @@ def inputs(network: Network, ring: Ring | None = None) -> SearchStrategy[Array]:
 
 def _arrays(shape: tuple[int, ...], ring: Ring | None) -> SearchStrategy[Array]:
     elements = st.integers(-LARGEST, LARGEST)
-    fill = st.nothing() if int(np.prod(shape)) <= ENTRIES else None
+    fill = st.nothing() if math.prod(shape) <= ENTRIES else None
     drawn = hnp.arrays(np.int64, shape, elements=elements, fill=fill)
     return drawn.map(lambda array: array.astype(np.float64) if ring is None else ring.lift(array))
 

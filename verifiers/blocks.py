@@ -7,6 +7,7 @@ rational vector fields that annihilate the block, hence the network (`PROOFS-upp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import comb
@@ -114,10 +115,10 @@ class Block:
         result = np.zeros((len(found), network.parameters))
         start, offset = 0, {}
         for name, shape in network.parameter_shapes():
-            offset[name], start = start, start + int(np.prod(shape))
+            offset[name], start = start, start + math.prod(shape)
         start = 0
         for n in names:
-            size = int(np.prod(point[n].shape))
+            size = math.prod(point[n].shape)
             result[:, offset[n] : offset[n] + size] = found[:, start : start + size]
             start += size
         return result
@@ -222,9 +223,9 @@ def blocks(network: Network) -> Iterator[Block]:
         if dimension is None or dimension > MAX_DIMENSION:
             continue
         p = block.program(network)
-        size = sum(int(np.prod(s.shape)) for s in p.instructions if s.operation == "param")
+        size = sum(math.prod(s.shape) for s in p.instructions if s.operation == "param")
         if dimension <= size:
-            rows = 1 if block.part == "scores" else min(4, int(np.prod(p.shape(p.output))))  # an input gives so many at least
+            rows = 1 if block.part == "scores" else min(4, math.prod(p.shape(p.output)))  # an input gives so many at least
             inputs = dimension // rows + 2
             if block.part == "values":  # affine in the token
                 inputs = min(inputs, network.d[block.layer - 1] + 2)

@@ -12,7 +12,7 @@ from ..numerics.forward import record
 from ..numerics.network import Network, UnsupportedNetwork
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
 from .coordinates.certify import NotCovered, chart_redundancy, coordinate_certificate
-from .cost import prefers_coordinates
+from .cost import Budget, direct, prefers_coordinates
 from .discovery import discover
 from .exponents import draws_json, exponent_count, independent_draws
 from .lower import LowerBound, NoPoint, rank_lower_bound
@@ -44,15 +44,20 @@ def prove_bounds(
     seed: int = 0,
     deadline: float | None = None,
     progress: Callable[[Proof], None] | None = None,
+    budget: Budget | None = None,
 ) -> Proof:
     """The best proven bounds at hand, with a certificate for both.
 
     `deadline` (of `time.monotonic`) is looked at between the steps: past it the bounds so far are returned. `progress` is
-    told of bounds that are proven before the end.
+    told of bounds that are proven before the end. Where no coordinate certificate is found, a direct proof is made if its
+    predicted cost fits `budget`.
     """
     whole = _by_coordinates(network, seed, deadline) if prefers_coordinates(network) else None
     if whole:
         return whole
+    refusal = budget.refusal(direct(network)) if budget else None
+    if refusal:
+        return Proof(network, 0, network.parameters, (), None, (refusal,))
     if network.parameters > REPLAYED_PARAMETERS:
         reason = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
         return Proof(network, 0, network.parameters, (), None, (reason,))

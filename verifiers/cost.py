@@ -1,4 +1,4 @@
-"""What a direct proof costs, predicted before it starts."""
+"""What a proof costs, predicted before it starts."""
 
 from __future__ import annotations
 
@@ -22,11 +22,27 @@ DIRECT_PARAMETERS = 150  # up to here a direct proof is hardly slower, and its c
 
 @dataclass(frozen=True)
 class Cost:
-    """Predicted seconds and bytes of a direct proof, and seconds of the independent replay of its certificate."""
+    """Predicted seconds and bytes of a proof, and seconds of the independent replay of its certificate."""
 
     seconds: float
     memory: int
     replay_seconds: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds and bytes that a proof may be predicted to take."""
+
+    seconds: float
+    memory: int
+
+    def refusal(self, cost: Cost) -> str | None:
+        """Why a proof of this cost is not tried, or None."""
+        if cost.seconds > self.seconds:
+            return f"not tried: predicted {cost.seconds:.3g} s exceed the budget of {self.seconds:g} s"
+        if cost.memory > self.memory:
+            return f"not tried: predicted {cost.memory / 2**30:.3g} GiB exceed {self.memory / 2**30:g} GiB"
+        return None
 
 
 def prefers_coordinates(network: Network) -> bool:
@@ -38,14 +54,22 @@ def prefers_coordinates(network: Network) -> bool:
 
 
 def predict(network: Network) -> Cost:
-    """The predicted cost of the proof that `prove_bounds` makes: by a coordinate certificate where one applies, else directly.
+    """The predicted cost of the proof that `prove_bounds` tries first: by a coordinate certificate where one may apply, else directly.
 
     Within a factor of about three on one core; not guaranteed: anything about a machine that is busy or has little memory.
-    Direct: a Jacobian of P x P entries, its elimination and that of the fields, and the side condition's draws.
     """
     if prefers_coordinates(network):
         columns = block_columns(network)
         return Cost(0.3 + COORDINATE_SECONDS * columns**2, 8 * 12 * columns**2 + (1 << 26), 0.3 + REPLAY * columns**3)
+    return direct(network)
+
+
+def direct(network: Network) -> Cost:
+    """The predicted cost of a direct proof: a Jacobian of P x P entries, its elimination and that of the fields, and the side
+    condition's draws.
+
+    Not counted: the search for further fields, where the bounds of a small network do not meet; it takes seconds.
+    """
     size, tokens = network.parameters, token_counts(network)[0]
     pairs = sum(y.heads for y in network.layers) * tokens**2
     hidden = sum(y.ffn.hidden for y in network.layers if y.ffn) * tokens

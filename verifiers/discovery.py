@@ -11,6 +11,7 @@ Guaranteed: fields in `Discovery.found` annihilate the network. Not guaranteed: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -142,7 +143,7 @@ class _Equations:
 
     def __init__(self, network: Network, seed: int, number: int, ring: PrimeField):
         program, prefix = record(network), f"discovery/{number}/"
-        per_input = int(np.prod(program.shape(program.output)))
+        per_input = math.prod(program.shape(program.output))
         _, bindings = usable_inputs(network, program, seed, ring, network.parameters // per_input + 2, prefix)
         point = Point(seed, ring.p, prefix).parameters(network)
         self.theta = ring.lift(np.concatenate([v.reshape(-1) for v in point.values()]))

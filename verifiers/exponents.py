@@ -20,7 +20,7 @@ from ..numerics.rings import Array, NotInvertible, PrimeField
 from .index_sets import format_set
 from .sieve import batches
 
-SPARE_DRAWS = 8
+SPARE_DRAWS = 2
 PER_THETA = 4  # with norms, pairs of inputs used at one theta
 MAX_THETAS = 200
 FEWEST_SHARE = 50  # thetas that all draws may take at the rate seen so far
@@ -152,10 +152,10 @@ def _difference(
     bind: Binder | None,
 ) -> Array:
     sides = []
+    thetas = [Point(seed, ring.p, f"exponents/{k}/").parameters(network) for k in numbers]
     for twin in ("", "twin/"):
         draws = []
-        for k in numbers:
-            own = Point(seed, ring.p, f"exponents/{k}/").parameters(network)
+        for k, own in zip(numbers, thetas, strict=True):
             inputs = Point(seed, ring.p, f"exponents/{k}/{twin}").inputs(program, [0])
             if bind:
                 inputs = bind(inputs, [f"exponents/{k}/{twin}"])

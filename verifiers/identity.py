@@ -10,6 +10,7 @@ Guaranteed: a derivative whose normal form is 0 is 0 as a function. Not guarante
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -241,7 +242,7 @@ def _annihilates(ring: Letters, network: Network, motion: Motion, expanded: bool
     constants: dict[str, Array] = {}
     for program in record_parts(network):
         for step in program.instructions:
-            count = int(np.prod(step.shape))
+            count = math.prod(step.shape)
             if step.operation == "generic" and (step.data not in constants or constants[step.data].size < count):
                 known = constants.get(step.data, np.empty(0, dtype=object))
                 constants[step.data] = np.concatenate([known, ring.array((count - known.size,))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +62,7 @@ def rank_lower_bound(
     entries of the output are looked at that made the last one worth while. Guaranteed: generic rank >= value (with exponentials:
     provided their exponents are independent). Not guaranteed: that the generic rank is not larger. Raises `NoPoint` if no input can be evaluated.
     """
-    size = int(np.prod(program.shape(program.output)))
+    size = math.prod(program.shape(program.output))
     columns = np.setdiff1d(np.arange(network.parameters), np.asarray(spare, dtype=np.int64))
     target = min(target, len(columns))
     ceiling = MAX_ROWS_FACTOR * network.parameters // size + 4
@@ -97,7 +98,7 @@ def _with_all_outputs(
     network: Network, program: Program, seed: int, ring: PrimeField, target: int, columns: Array, ceiling: int
 ) -> LowerBound:
     """The largest minor of all entries of the output, inputs doubled until its rank reaches `target` or stays the same."""
-    size = int(np.prod(program.shape(program.output)))
+    size = math.prod(program.shape(program.output))
     wanted, before = target // size + 2, -1
     while True:
         numbers, bindings = usable_inputs(network, program, seed, ring, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,7 @@ class Sieve(PrimeField):
         if x.shape[0] != self.count:
             if not ok.all():
                 raise NotInvertible("a radicand is no square at any input")
-            self.met += int(np.prod(x.shape))
+            self.met += math.prod(x.shape)
             return super().root(x)
         flat, values = ok.reshape(self.count, -1), x.reshape(self.count, -1)
         first = np.argmin(flat, axis=1)
@@ -67,7 +68,7 @@ def batches(
     """Batches of input numbers in order: the first number, what the sieve noted, and all values (of no use at bad inputs)."""
     roots = sum(s.shape[0] for s in program.instructions if s.operation == "root")
     batch = BATCHES[(roots > 3) + (roots > 6)]
-    drawn = [int(np.prod(s.shape)) for s in program.instructions if s.operation in ("input", "exp")]
+    drawn = [math.prod(s.shape) for s in program.instructions if s.operation in ("input", "exp")]
     entries = max(max(drawn), -(-sum(drawn) // 4))  # the replay expands at most twice what is needed, eight streams of full length
     for start in range(0, min(limit * batch, MAX_ENTRIES // entries - batch), batch):
         sieve = Sieve(ring.p, batch)

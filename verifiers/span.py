@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ def split(vectors: Array, network: Network) -> dict[str, Array]:
     made: dict[str, Array] = {}
     start = 0
     for name, shape in network.parameter_shapes():
-        part = vectors[:, start : start + int(np.prod(shape))]
+        part = vectors[:, start : start + math.prod(shape)]
         start += part.shape[1]
         if part.any():
             made[name] = part
@@ -31,7 +32,7 @@ def span_in_turn(network: Network, sets: Sequence[Moved], ring: PrimeField) -> t
     The numbers add up to the rank mod p of all vectors; restricted to the parameters, as many, they still have that rank. Sets
     without a tensor in common are independent, so the vectors are looked at in one matrix for each connected component of tensors.
     """
-    sizes = {name: int(np.prod(shape)) for name, shape in network.parameter_shapes()}
+    sizes = {name: math.prod(shape) for name, shape in network.parameter_shapes()}
     offset = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     gains = [0] * len(sets)
     parameters: list[int] = []

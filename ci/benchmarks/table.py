@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -39,17 +40,26 @@ class Table:
         width = max(map(len, self.seconds)) + 2
         lines = [self.title, f"  {'':<{width}}{'median':>9}{'least':>11}{'ratio':>9}"]
         for row in self.to_json()["rows"]:
-            lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.3f} s{row['least']:>9.3f} s{row['ratio']:>9.1f}")
+            lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.4f} s{row['least']:>9.4f} s{row['ratio']:>9.1f}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
+LEAST_SECONDS, MOST_CALLS = 0.05, 100  # what is quicker is called several times in a row, as a warm user would
+
+
 def side_by_side(title: str, things: Mapping[str, Callable[[], object]], rounds: int, warm: bool = True) -> Table:
-    """Time each thing once a round, after one round that does not count if `warm`."""
+    """The seconds of one call of each thing, once a round: the mean over calls in a row that together take long enough to be
+    told from what the thing before left in the processor's cache. If `warm`, after one round that does not count."""
     seconds: dict[str, list[float]] = {name: [] for name in things}
+    calls = dict.fromkeys(things, 1)
     for counted in (*[False] * warm, *[True] * rounds):
         for name, thing in things.items():
             start = time.perf_counter()
-            thing()
+            for _ in range(calls[name]):
+                thing()
+            took = time.perf_counter() - start
             if counted:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(took / calls[name])
+            else:
+                calls[name] = min(MOST_CALLS, math.ceil(LEAST_SECONDS / took))
     return Table(title, seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -63,7 +64,7 @@ def _place(field: Field) -> str:
 def flow(network: Network, field: Field, params: Mapping[str, Array], direction: Array) -> dict[str, Array]:
     """The parameters moved along a field in a direction (coefficients of its variable's basis) for the time 0.2."""
     shapes = dict(network.parameter_shapes())
-    sizes = [int(np.prod(s)) for s in shapes.values()]
+    sizes = [math.prod(s) for s in shapes.values()]
     cuts = np.cumsum(sizes)[:-1]
     ring = _Reals()
 

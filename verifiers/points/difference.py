@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,7 +59,7 @@ def _inputs(network: Network, program: Program, seed: int) -> Iterator[tuple[Arr
     constants: dict[str, Array] = {}
     for step in program.instructions:
         if step.operation == "generic":
-            size = max(int(np.prod(step.shape)), constants[step.data].size if step.data in constants else 0)
+            size = max(math.prod(step.shape), constants[step.data].size if step.data in constants else 0)
             constants[step.data] = _drawn(seed, f"difference/{step.data}", size, 7, positive=True)
     shape = (network.d[0], network.t)
     for scale in SCALES if network.transcendental else SCALES[:1]:

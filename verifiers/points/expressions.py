@@ -7,6 +7,7 @@ polynomials that they compute.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -99,7 +100,7 @@ class Expressions:
 
     def symbol_array(self, shape: tuple[int, ...]) -> Array:
         """An array of new symbols."""
-        return self._array([self.symbol() for _ in range(int(np.prod(shape)))], shape)
+        return self._array([self.symbol() for _ in range(math.prod(shape))], shape)
 
     def lift(self, array: Any) -> Array:
         """Numbers as expressions; arrays of expressions stay."""
@@ -188,7 +189,7 @@ def bindings(program: Program, ring: Expressions, theta: Mapping[str, Array]) ->
     for step in program.instructions:
         if step.operation in ("input", "generic"):
             shape = step.shape
-            if step.data not in made or made[step.data].size < int(np.prod(shape)):
+            if step.data not in made or made[step.data].size < math.prod(shape):
                 made[step.data] = ring.symbol_array(shape)
     return made
 

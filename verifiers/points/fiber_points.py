@@ -6,6 +6,7 @@ tangent space of the Zariski closure at f_theta.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -48,7 +49,7 @@ def filled(theta: Theta, free: tuple[Part, ...], seed: int) -> Theta:
 
 def drawn(seed: int, label: str, shape: tuple[int, ...]) -> Array:
     """Integers of at most `SPREAD`, not zero, as fractions."""
-    count = int(np.prod(shape))
+    count = math.prod(shape)
     values = [int(w) - SPREAD for w in words(seed, label, count) % np.uint64(2 * SPREAD)]
     made = np.empty(count, dtype=object)
     made[:] = [Fraction(v if v < 0 else v + 1) for v in values]

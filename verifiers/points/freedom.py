@@ -6,6 +6,7 @@ entry may depend on them, they can take any value: a linear family through theta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -136,6 +137,6 @@ def _propagated(program: Program, patterns: Mapping[str, Array]) -> list[Lifted]
     for step in program.instructions:
         if step.operation in ("input", "generic"):
             held = bindings.get(step.data)
-            if held is None or held.size < int(np.prod(step.shape)):
+            if held is None or held.size < math.prod(step.shape):
                 bindings[step.data] = np.full(step.shape, KNOWN, dtype=np.uint8)
     return evaluate(program, Patterns(), bindings)

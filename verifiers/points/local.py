@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from ...numerics.evaluate import jacobian
 from ...numerics.forward import record
@@ -91,7 +90,7 @@ def _minor(
     units = Units(network, program, theta, seed, ring, reduced)
     if units.rule not in UNITS:
         return 0, "no lower bound: relations between the exponentials at this theta are not known"
-    size = int(np.prod(program.shape(program.output)))
+    size = math.prod(program.shape(program.output))
     wanted = min(target, network.parameters) // size + 2
     best = -1
     while True:

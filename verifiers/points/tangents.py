@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...numerics.evaluate import jacobian
@@ -21,7 +23,7 @@ def span_lower_bound(network: Network, points: list[Theta], ring: PrimeField, se
     """
     program = record(network)
     reduced = [residues(p, ring) for p in points]
-    size = int(np.prod(program.shape(program.output)))
+    size = math.prod(program.shape(program.output))
     best, wanted = -1, network.parameters // size + 2
     while True:
         blocks = []

@@ -7,6 +7,7 @@ The same data is evaluated at points (rank), proved identically (free algebra) a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -120,7 +121,7 @@ class Field:
         """The field at a point for each basis element of its variable: residues (dimension, parameters)."""
         moved = self.moved(network, point, ring)
         count = len(self.variable.at(point, ring))
-        sizes = [(name, int(np.prod(shape))) for name, shape in network.parameter_shapes()]
+        sizes = [(name, math.prod(shape)) for name, shape in network.parameter_shapes()]
         return np.concatenate([moved.get(name, np.zeros((count, size))) for name, size in sizes], axis=1)
 
     def moved(self, network: Network, point: Mapping[str, Array], ring: LinearRing) -> dict[str, Array]:
@@ -137,7 +138,7 @@ class Field:
             total = words_at(parse_words(text), basis, point, ring, self.variable.kind == "scalar")
             place = moved[name][:, part] if part is not None else moved[name]
             place += total.reshape(place.shape)
-        return {name: ring.reduce(m.reshape(len(basis), int(np.prod(shapes[name])))) for name, m in moved.items()}
+        return {name: ring.reduce(m.reshape(len(basis), math.prod(shapes[name]))) for name, m in moved.items()}
 
 
 def parse_words(text: str) -> tuple[Word, ...]:

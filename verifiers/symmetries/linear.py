@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ class LinearBlocks:
         blocks = linear_blocks(network)
         n, count = network.d[0], len(blocks)
         unknowns = [(b, name) for b, block in enumerate(blocks) for name in _tensors(network, *block)]
-        sizes = [int(np.prod(point[name].shape)) for _, name in unknowns]
+        sizes = [math.prod(point[name].shape) for _, name in unknowns]
         starts = np.cumsum([0, *sizes])
         rows, height = [], 0
         for b, block in enumerate(blocks):
@@ -163,5 +164,5 @@ def _following(network: Network, point: Mapping[str, Array], ring: PrimeField, b
 
 
 def _flat(network: Network, step: Mapping[str, Array]) -> Array:
-    sizes = [(name, int(np.prod(shape))) for name, shape in network.parameter_shapes()]
+    sizes = [(name, math.prod(shape)) for name, shape in network.parameter_shapes()]
     return np.concatenate([step[name].reshape(-1) if name in step else np.zeros(size) for name, size in sizes])
