@@ -1,8 +1,8 @@
 """Where the work of a sweep or a campaign is done: in this process, in processes of their own, or on a Dask cluster.
 
-The shape: `with workers(jobs, dask) as where: for outcome in where.outcomes(function, items): ...`. `function` is a picklable
+The shape: `with workers(jobs, dask) as where: for batch in where.outcomes(function, items): ...`. `function` is a picklable
 function of one picklable item that catches what can go wrong in its own subject matter; outcomes come in the order in which they are finished,
-each with the index of its item. Whoever asks writes each outcome to a journal before asking for the next one.
+several at once where they travelled together, each with the index of its item. Whoever asks writes a batch to a journal before asking for the next one.
 
 Any `concurrent.futures.Executor` will do: `Pool(open_executor, width)` takes a function that opens one.
 """
@@ -33,7 +33,7 @@ from .exits import CommandError
 from .fingerprint import fingerprint
 
 AHEAD = 3  # batches in flight for each worker: enough that none waits for the parent
-BATCH_SECONDS, MAX_BATCH = 0.1, 16  # a kill loses at most so much finished work, which is done again
+BATCH_SECONDS, MAX_BATCH = 0.3, 64  # a kill loses at most so much finished work, which is done again
 DIED = "the process that worked on it was killed or crashed, also when it worked on nothing else"
 CONNECT_SECONDS = 10
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -54,20 +54,17 @@ class Outcome:
 class Workers(Protocol):
     """Something that works on items."""
 
-    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Outcome]:
-        """Yield one outcome for each item, as they are finished; items are drawn shortly before they are worked on."""
+    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[list[Outcome]]:
+        """Yield one outcome for each item, in batches as they are finished; items are drawn shortly before they are worked on."""
 
 
 class Here:
     """Work in this process, one item after the other: nothing is pickled, and an item that kills the process kills it."""
 
-    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Outcome]:
+    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[list[Outcome]]:
         """Yield one outcome for each item, in their order."""
-        for index, item in enumerate(items):
-            try:
-                yield Outcome(index, function(item))
-            except Exception as error:
-                yield Outcome(index, None, f"{type(error).__name__}: {error}")
+        for item in enumerate(items):
+            yield [_outcome(function, item)]
 
 
 class Pool:
@@ -83,8 +80,8 @@ class Pool:
         self._open = open_executor
         self._width = width
 
-    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Outcome]:
-        """Yield one outcome for each item, as they are finished."""
+    def outcomes(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[list[Outcome]]:
+        """Yield one outcome for each item, in batches as they are finished."""
         waiting = iter(enumerate(items))
         while True:
             lost = yield from self._round(function, waiting, self._width)
@@ -92,7 +89,7 @@ class Pool:
                 return
             yield from self._alone(function, lost)
 
-    def _round(self, function: Callable[[Any], Any], waiting: Iterator[Item], width: int) -> Iterator[Outcome] | Any:
+    def _round(self, function: Callable[[Any], Any], waiting: Iterator[Item], width: int) -> Iterator[list[Outcome]] | Any:
         """Work until nothing is waiting (returns nothing) or a worker is lost (returns the items that it took along)."""
         flying: dict[Future[list[Outcome]], list[Item]] = {}
         back: list[Item] = []  # handed back by a worker: these go first
@@ -119,34 +116,43 @@ class Pool:
                     except Exception as error:
                         batch = flying.pop(future)
                         if type(error).__name__ == "KilledWorker":  # of distributed, which need not be installed
-                            yield from self._alone(function, batch) if len(batch) > 1 else [Outcome(batch[0][0], None, DIED)]
+                            yield from self._alone(function, batch) if len(batch) > 1 else [[Outcome(batch[0][0], None, DIED)]]
                         else:  # on the way: what cannot be pickled
-                            yield from (Outcome(index, None, f"{type(error).__name__}: {error}") for index, _ in batch)
+                            yield [Outcome(index, None, _words(error)) for index, _ in batch]
                         continue
                     batch = flying.pop(future)
                     back += batch[len(done) :]
                     size = min(2 * size, MAX_BATCH) if len(done) == len(batch) else 1
-                    yield from done
+                    yield done
 
-    def _alone(self, function: Callable[[Any], Any], lost: list[Item]) -> Iterator[Outcome]:
+    def _alone(self, function: Callable[[Any], Any], lost: list[Item]) -> Iterator[list[Outcome]]:
         """The items that were in flight when a worker was lost, each on its own."""
         for index, item in lost:
             if (yield from self._round(function, iter([(index, item)]), 1)):
-                yield Outcome(index, None, DIED)
+                yield [Outcome(index, None, DIED)]
 
 
 def _work(function: Callable[[Any], Any], batch: list[Item]) -> list[Outcome]:
     """Work on items in turn until the time of a batch is over: the outcomes of the first few, at least of one."""
     end = time.monotonic() + BATCH_SECONDS
     done: list[Outcome] = []
-    for index, item in batch:
-        try:
-            done.append(Outcome(index, function(item)))
-        except Exception as error:
-            done.append(Outcome(index, None, f"{type(error).__name__}: {error}"))
+    for item in batch:
+        done.append(_outcome(function, item))
         if time.monotonic() > end:
             break
     return done
+
+
+def _outcome(function: Callable[[Any], Any], item: Item) -> Outcome:
+    index, given = item
+    try:
+        return Outcome(index, function(given))
+    except Exception as error:
+        return Outcome(index, None, _words(error))
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager

@@ -108,17 +108,15 @@ def sweep(
         position = _write_down(asked, 0, answers, journal, seed, summary, watch)
         missing = list(dict.fromkeys(line.spec for line in asked[position:] if line.spec and line.spec not in answers))
         held: set[str | None] = set()
-        for outcome in (workers or Here()).outcomes(ask, missing):
-            spec = missing[outcome.index]
-            found = outcome.value if outcome.error is None else _error(spec, outcome.error, exits.CRASH)
-            answers[spec] = found
-            if asked[position].spec == spec:
-                written = position
-                position = _write_down(asked, position, answers, journal, seed, summary, watch)
-                held.difference_update(line.spec for line in asked[written:position])
-            else:
-                ahead.append({"schema": 1, "asked": spec, "seed": seed, **_plain(found)})
-                held.add(spec)
+        for batch in (workers or Here()).outcomes(ask, missing):
+            found = {missing[o.index]: o for o in batch}
+            answers |= {s: o.value if o.error is None else _error(s, o.error, exits.CRASH) for s, o in found.items()}
+            start = position
+            position = _write_down(asked, start, answers, journal, seed, summary, watch)
+            written = {line.spec for line in asked[start:position]}
+            early = [spec for spec in found if spec not in written]
+            ahead.extend([{"schema": 1, "asked": spec, "seed": seed, **_plain(answers[spec])} for spec in early])
+            held = (held | set(early)) - written
             summary.ahead = len(held)
             watch(summary)
         ahead.entries.clear()

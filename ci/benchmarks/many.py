@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import time
 from pathlib import Path
 
 from neuromanifold.numerics.notation import parse
-from table import Table, side_by_side
+from table import Table
 
 PROGRAM = str(Path(sys.executable).with_name("neuromanifold"))
 PARAMETERS = 100
 
 
 def measure(rounds: int, quick: bool) -> list[Table]:
-    """Time a sweep of 1000 networks (quick: 40), start of the workers included; one round."""
+    """Time a sweep of 1000 networks (quick: 40), start of the processes included, that of a cluster not; one round."""
     count = 40 if quick else 1_000
+    seconds: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "networks")
         file.write_text("".join(f"{spec}\n" for spec in random_networks(count)))
-        things: dict[str, Callable[[], object]] = {
-            "one process": lambda: _sweep(file, "--jobs", "1"),
-            "two processes": lambda: _sweep(file, "--jobs", "2"),
-        }
+        seconds["one process"] = [_sweep(file, "--jobs", "1")]
+        seconds["two processes"] = [_sweep(file, "--jobs", "2")]
         try:
             import distributed
         except ImportError:
             print("ci/bench: dask is missing: no columns for it", file=sys.stderr)
-            return [side_by_side(f"Sweep of {count} networks up to {PARAMETERS} parameters", things, 1, warm=False)]
-        made = [
-            distributed.LocalCluster(
-                n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
-            )
-            for n in (1, 2)
-        ]
-        for n, cluster in zip(("one Dask worker", "two Dask workers"), made, strict=True):
-            things[n] = lambda cluster=cluster: _sweep(file, "--dask", cluster.scheduler_address)
-        try:
-            return [side_by_side(f"Sweep of {count} networks up to {PARAMETERS} parameters", things, 1, warm=False)]
-        finally:
-            for cluster in made:
-                cluster.close()
+        else:
+            for n, name in ((1, "one Dask worker"), (2, "two Dask workers")):
+                cluster = functools.partial(distributed.LocalCluster, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL")
+                with cluster(n_workers=n, threads_per_worker=1) as made:
+                    seconds[name] = [_sweep(file, "--dask", made.scheduler_address)]
+    rates = ", ".join(f"{name} {count / took:.0f}" for name, (took,) in seconds.items())
+    return [Table(f"Sweep of {count} networks up to {PARAMETERS} parameters", seconds, (f"networks a second: {rates}",))]
 
 
 def random_networks(count: int) -> list[str]:
@@ -64,9 +57,12 @@ def random_networks(count: int) -> list[str]:
     return list(found)
 
 
-def _sweep(file: Path, *options: str) -> None:
+def _sweep(file: Path, *options: str) -> float:
+    """The seconds of a sweep."""
     with tempfile.TemporaryDirectory() as folder:
         command = [PROGRAM, "sweep", str(file), "--out", str(Path(folder, "out")), "--no-store", *options]
+        start = time.perf_counter()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(f"ci/bench: sweep {' '.join(options)}: exit code {done.returncode}: {done.stderr.strip()}")
+        return time.perf_counter() - start

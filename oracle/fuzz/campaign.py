@@ -127,7 +127,7 @@ class _Campaign:
                 yield queue.popleft().case, outcome
 
         with closing(self.workers.outcomes(self.judge, items())) as found:  # type: ignore[type-var]  # they are generators
-            for done in found:
+            for done in chain.from_iterable(found):
                 entry = running[done.index]
                 entry.outcome = _outcome(done)
                 if entry.case is not None:
