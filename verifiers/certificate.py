@@ -19,7 +19,7 @@ from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
 from .reductions import reduce
 from .tokens import token_counts
-from .upper import UpperBound, rewriting, upper_bound, with_found
+from .upper import UpperBound, rewriting, upper_bounds, with_found
 
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
@@ -96,7 +96,8 @@ def _attempt(
     notes: list[str] = []
     if _late(deadline):
         return Proof(network, 0, network.parameters, (), None, ("no time was left for a proof",))
-    upper = upper_bound(network, seed, ring)
+    bounds = upper_bounds(network, seed, ring)
+    upper = next(bounds)
     lower: LowerBound | None = None
     sides: dict[str, Any] = {}
     if progress:
@@ -107,6 +108,8 @@ def _attempt(
     else:
         lower, sides, note = _lower(upper.narrowed, seed, ring, upper)
         notes += [note] if note else []
+    if (lower is None or lower.value < upper.value) and not _late(deadline):
+        upper = min([upper, *bounds], key=lambda bound: bound.value)
     if lower and lower.value < upper.value and not _late(deadline):
         upper = _searched(network, upper, seed, ring)
     certificate = _assemble(network, seed, ring.p, lower, sides, upper)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -68,17 +68,21 @@ def upper_bound(network: Network, seed: int, ring: PrimeField) -> UpperBound:
 
     Guaranteed: dimension <= value. Not guaranteed: that a larger set of fields does not exist.
     """
+    return min(upper_bounds(network, seed, ring), key=lambda bound: bound.value)
+
+
+def upper_bounds(network: Network, seed: int, ring: PrimeField) -> Iterator[UpperBound]:
+    """The bounds that the catalogue gives: of the network's own fields or ambient space, then with free scores, which may take longer."""
     steps, reduced = reduce(network)
-    found = [_by_fields(network, steps, reduced, (), seed, ring)]
+    own = _by_fields(network, steps, reduced, (), seed, ring)
+    ambient = ambient_dimension(reduced)
+    if ambient is not None and ambient < own.value:
+        split = (*rewriting(network, steps), ("ambient space", reduced.parameters - ambient))
+        own = UpperBound(ambient, "ambient", steps, reduced, (), _merged(split), reduced)
+    yield own
     widened, wide, layers = free_scores(reduced)
     if layers:
-        found.append(_by_fields(network, steps + widened, wide, layers, seed, ring))
-    best = min(found, key=lambda bound: bound.value)
-    ambient = ambient_dimension(reduced)
-    if ambient is not None and ambient < best.value:
-        split = (*rewriting(network, steps), ("ambient space", reduced.parameters - ambient))
-        best = UpperBound(ambient, "ambient", steps, reduced, (), _merged(split), reduced)
-    return replace(best, narrowed=reduced)
+        yield replace(_by_fields(network, steps + widened, wide, layers, seed, ring), narrowed=reduced)
 
 
 def with_found(network: Network, bound: UpperBound, found: Sequence[Found], seed: int, ring: PrimeField) -> UpperBound:
