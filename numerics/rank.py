@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .rings import Array, PrimeField
+from .rings import STRIP_ROWS, Array, PrimeField
 
 BASE_COLUMNS = 32
 SPARE_ROWS = 8
-CHUNK = 1 << 15  # entries that are reduced at once, so that they stay in the cache
-STRIP_ROWS = 1_024  # rows of a product that are held at once: enough for BLAS to be fast
 
 
 class Pivots(NamedTuple):
@@ -29,8 +28,8 @@ class Pivots(NamedTuple):
     columns: list[int]
 
 
-def pivots(matrix: Array, ring: PrimeField, overwrite: bool = False) -> Pivots:
-    """A maximal non-zero minor of a matrix of integers mod p (float64, |x| < 2^53).
+def pivots(matrix: ArrayLike, ring: PrimeField, overwrite: bool = False) -> Pivots:
+    """A maximal non-zero minor of a matrix of integers mod p (of numpy or JAX, any dtype, |x| < 2^53).
 
     The columns are the first that are independent. With `overwrite` the matrix is the workspace, and lost; besides it, little
     memory is needed. Raises `ArithmeticError` as `self_test` does.
@@ -39,44 +38,15 @@ def pivots(matrix: Array, ring: PrimeField, overwrite: bool = False) -> Pivots:
     work = np.asarray(matrix, dtype=np.float64)
     if not overwrite or not work.flags.c_contiguous or not work.flags.writeable:
         work = np.array(work, order="C")
-    _reduce(work, ring)
+    ring.reduce_in_place(work)
     elimination = _Elimination(work, ring)
     columns = elimination.run(0, work.shape[1])
     return Pivots(np.sort(elimination.order[: len(columns)]).tolist(), sorted(columns))
 
 
-def rank(matrix: Array, ring: PrimeField) -> int:
+def rank(matrix: ArrayLike, ring: PrimeField) -> int:
     """The rank mod p: a lower bound of the rank over the rationals of any integer matrix with these residues."""
     return len(pivots(matrix, ring).columns)
-
-
-def _reduce(x: Array, ring: PrimeField, plus: Array | None = None) -> None:
-    """x := x, or x + plus, reduced entry by entry as `ring.reduce` does; a piece at a time."""
-    step = max(1, CHUNK // max(1, x.shape[1]))
-    quotient = np.empty((step, x.shape[1]))
-    for start in range(0, len(x), step):
-        part = x[start : start + step]
-        if plus is not None:
-            part += plus[start : start + step]
-        q = quotient[: len(part)]
-        np.multiply(part, 1.0 / ring.p, out=q)
-        np.rint(q, out=q)
-        q *= ring.p
-        part -= q
-
-
-def _add_product(target: Array, x: Array, y: Array, ring: PrimeField, scratch: Array | None = None) -> None:
-    """target += x y, reduced. Exact: |target| + terms of x y at most k (p/2 + 2)^2 < 2^53 for k < `ring.terms`."""
-    if scratch is None:
-        scratch = np.empty(min(len(target), STRIP_ROWS) * target.shape[1])
-    limit = ring.terms - 1
-    for at in range(0, x.shape[1], limit):
-        left, right = x[:, at : at + limit], y[at : at + limit]
-        for start in range(0, len(target), STRIP_ROWS):
-            part = target[start : start + STRIP_ROWS]
-            product = scratch[: part.size].reshape(part.shape)
-            np.matmul(left[start : start + STRIP_ROWS], right, out=product)
-            _reduce(part, ring, product)
 
 
 class _Elimination:
@@ -126,7 +96,7 @@ class _Elimination:
 
     def _add_product(self, target: Array, x: Array, y: Array) -> None:
         """target += x y, reduced."""
-        _add_product(target, x, y, self.ring, self._scratch)
+        self.ring.add_product(target, x, y, self._scratch)
 
     def _leaf(self, columns: Array) -> list[int]:
         """Eliminate a few columns below row `top`: pivots are sought among some rows that are not zero there."""
@@ -225,7 +195,7 @@ _tested: set[tuple[type[PrimeField], int]] = set()
 
 
 def self_test(ring: PrimeField) -> None:
-    """Once a process, class of rings and prime: matrix products of extreme residues against integer arithmetic.
+    """Once a process, class of rings and prime: matrix products of extreme residues, alone and added in place, against integer arithmetic.
 
     Some BLAS kernels compute wrong results on some processors, and a rank that is too high would be unsound.
     Raises `ArithmeticError` if a product is wrong.
@@ -233,14 +203,15 @@ def self_test(ring: PrimeField) -> None:
     if (type(ring), ring.p) in _tested:
         return
     generator = np.random.default_rng(ring.p)
-    for n, k, m in ((3, 5, 4), (300, 130, 65), (2, ring.terms + 3 if ring.terms < 10_000 else 500, 2)):
+    for n, k, m in (*ring.test_shapes, (2, ring.terms + 3 if ring.terms < 10_000 else 500, 2)):
         x = generator.integers(-(ring.p // 2), ring.p // 2 + 1, (n, k))
         y = generator.integers(-(ring.p // 2), ring.p // 2 + 1, (k, m))
         x[0], y[:, 0] = ring.p // 2, ring.p // 2
-        got = ring.integers(ring.matmul(x.astype(np.float64), y.astype(np.float64)))
+        added, factors = np.zeros((n, m)), (x.astype(np.float64), y.astype(np.float64))
+        ring.add_product(added, *factors)
         wide = np.int64 if k * (ring.p // 2) ** 2 < 1 << 63 else object
-        want = (x.astype(wide) @ y.astype(wide)) % ring.p
-        if not np.array_equal(got, want.astype(np.int64)):
+        want = (x.astype(wide) @ y.astype(wide) % ring.p).astype(np.int64)
+        if any(not np.array_equal(ring.integers(got), want) for got in (added, ring.matmul(*factors))):
             raise ArithmeticError(f"this machine's matrix product is wrong mod {ring.p}: no exact rank can be computed")
     _tested.add((type(ring), ring.p))
 
@@ -259,15 +230,15 @@ class RowSpace:
 
     def add(self, rows: Array) -> Array:
         """Add rows of residues; returns which of them are independent of what was there, and of each other."""
-        left = np.array(rows[:, self.free], dtype=np.float64, order="C")
-        _reduce(left, self.ring)
-        _add_product(left, self.ring.reduce(-rows[:, self.pivots]), self.rest, self.ring)
-        elimination = _Elimination(left, self.ring)
+        ring, left = self.ring, np.array(rows[:, self.free], dtype=np.float64, order="C")
+        ring.reduce_in_place(left)
+        ring.add_product(left, ring.reduce(-rows[:, self.pivots]), self.rest)
+        elimination = _Elimination(left, ring)
         chosen = np.array(elimination.run(0, left.shape[1]), dtype=np.int64)
         others = np.setdiff1d(np.arange(left.shape[1]), chosen)
         new = _solved(elimination, chosen, others)
         kept = np.ascontiguousarray(self.rest[:, others])
-        _add_product(kept, self.ring.reduce(-self.rest[:, chosen]), new, self.ring)
+        ring.add_product(kept, ring.reduce(-self.rest[:, chosen]), new)
         self.rest = np.concatenate([kept, new])
         self.pivots, self.free = np.concatenate([self.pivots, self.free[chosen]]), self.free[others]
         independent: Array = np.sort(elimination.order[: len(chosen)])
@@ -288,7 +259,7 @@ def _solved(elimination: _Elimination, chosen: Array, others: Array) -> Array:
     return solved
 
 
-def kernel(matrix: Array, ring: PrimeField) -> Array:
+def kernel(matrix: ArrayLike, ring: PrimeField) -> Array:
     """A basis of the vectors that the matrix annihilates mod p: residues (columns - rank, columns)."""
     self_test(ring)
     work = np.array(ring.reduce(np.asarray(matrix, dtype=np.float64)), order="C")

@@ -19,6 +19,8 @@ from .program import Exponentials
 Array = np.ndarray[Any, np.dtype[Any]]
 
 DEFAULT_PRIME = 2_097_143  # the largest prime below 2^21; 3 mod 4
+CHUNK = 1 << 15  # entries that are reduced at once, so that they stay in the cache
+STRIP_ROWS = 1_024  # rows of a product that are held at once: enough for BLAS to be fast
 
 
 class NotInvertible(ArithmeticError):
@@ -71,6 +73,7 @@ class PrimeField:
     """
 
     formal = True
+    test_shapes: tuple[tuple[int, int, int], ...] = ((3, 5, 4), (300, 130, 65))  # rows, terms, columns; see `rank.self_test`
 
     def __init__(self, p: int = DEFAULT_PRIME):
         if not 2 < p < 1 << 27:
@@ -89,6 +92,20 @@ class PrimeField:
         """
         result: Array = x - np.rint(x * self._inverse) * self.p
         return result
+
+    def reduce_in_place(self, x: Array, plus: Array | None = None) -> None:
+        """x := x, or x + plus, of a matrix, reduced entry by entry as `reduce` does; a piece at a time."""
+        step = max(1, CHUNK // max(1, x.shape[1]))
+        quotient = np.empty((step, x.shape[1]))
+        for start in range(0, len(x), step):
+            part = x[start : start + step]
+            if plus is not None:
+                part += plus[start : start + step]
+            q = quotient[: len(part)]
+            np.multiply(part, self._inverse, out=q)
+            np.rint(q, out=q)
+            q *= self.p
+            part -= q
 
     def lift(self, array: Any) -> Array:
         """Residues of an integer array or an object array of fractions; raises `NotInvertible` on a denominator divisible by p."""
@@ -122,12 +139,32 @@ class PrimeField:
         """x @ y, reduced; cut into exact pieces along the summed axis."""
         k = x.shape[-1]
         if k <= self.terms:
-            return self.reduce(np.matmul(x, y))
-        total = self.reduce(np.matmul(x[..., : self.terms], y[..., : self.terms, :]))
+            return self._product(x, y)
+        total = self._product(x[..., : self.terms], y[..., : self.terms, :])
         for start in range(self.terms, k, self.terms):
             stop = start + self.terms
-            total += self.reduce(np.matmul(x[..., start:stop], y[..., start:stop, :]))
+            total += self._product(x[..., start:stop], y[..., start:stop, :])
         return self.reduce(total)
+
+    def _product(self, x: Array, y: Array) -> Array:
+        """x @ y, reduced, of at most `terms` terms."""
+        return self.reduce(np.matmul(x, y))
+
+    def add_product(self, target: Array, x: Array, y: Array, scratch: Array | None = None) -> None:
+        """target += x y, reduced, of matrices of residues, in place; `scratch`: workspace for `STRIP_ROWS` rows of target.
+
+        Exact: |target| + terms of x y at most k (p/2 + 2)^2 < 2^53 for k < `terms`.
+        """
+        if scratch is None:
+            scratch = np.empty(min(len(target), STRIP_ROWS) * target.shape[1])
+        limit = self.terms - 1
+        for at in range(0, x.shape[1], limit):
+            left, right = x[:, at : at + limit], y[at : at + limit]
+            for start in range(0, len(target), STRIP_ROWS):
+                part = target[start : start + STRIP_ROWS]
+                product = scratch[: part.size].reshape(part.shape)
+                np.matmul(left[start : start + STRIP_ROWS], right, out=product)
+                self.reduce_in_place(part, product)
 
     def add(self, x: Array, y: Array) -> Array:
         """x + y."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..numerics.device import large_field
 from ..numerics.forward import record
 from ..numerics.network import Network, UnsupportedNetwork
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
@@ -24,6 +25,7 @@ from .upper import UpperBound, rewriting, upper_bounds, with_found
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
 ATTEMPTS = 3
+DEVICE_PARAMETERS = 8_000  # from here on a GPU is looked for: elimination by numpy takes longer than JAX and a GPU take to get ready
 REPLAYED_PARAMETERS = 20_000  # the cap of the replay: only what it can replay counts as proven
 
 
@@ -61,7 +63,7 @@ def prove_bounds(
     if network.parameters > REPLAYED_PARAMETERS:
         reason = f"not tried: the checker replays certificates of up to {REPLAYED_PARAMETERS} parameters, coordinate certificates apart"
         return Proof(network, 0, network.parameters, (), None, (reason,))
-    ring = PrimeField(DEFAULT_PRIME)
+    ring = PrimeField(DEFAULT_PRIME) if network.parameters < DEVICE_PARAMETERS else large_field(DEFAULT_PRIME)
     best: Proof | None = None
     for attempt in range(ATTEMPTS):
         proof = _attempt(network, seed + attempt * RETRY_STRIDE, ring, deadline, progress)

@@ -1,4 +1,4 @@
-"""The exact rank of a random square matrix mod p, against FLINT, float64 SVD and the bare cost of as many products."""
+"""The exact rank of a random square matrix mod p, on a GPU too where there is one, against FLINT, float64 SVD and the bare cost of as many products."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 import numpy as np
+from neuromanifold.numerics.device import DeviceField, large_field
 from neuromanifold.numerics.rank import rank
 from neuromanifold.numerics.rings import PrimeField
 from table import Table, side_by_side
@@ -29,6 +30,9 @@ def _of_size(n: int, rounds: int) -> Table:
         "matrix product, a third": lambda: np.matmul(matrix[: n // 3], matrix),
         "rank mod p, here": lambda: rank(matrix, ring),
     }
+    device = large_field()
+    if isinstance(device, DeviceField):
+        things["rank mod p, here, on JAX's device"] = lambda: rank(matrix, device)
     try:
         import flint
     except ImportError:
