@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..numerics.network import Network
 from ..numerics.notation import parse
@@ -39,19 +39,20 @@ def dimension(
     if isinstance(network, str):
         network = parse(network)
     proof = _proof(network, seed, timeout, progress, store)
+    lower, upper = 0, network.parameters
+    certificate: dict[str, Any] | None = None
     if isinstance(proof, str):
         evidence = [Evidence("value", None, "certificate", "unused", "proof", proof)]
-        lower, upper, redundancy, certificate = 0, network.parameters, (), None
     else:
         evidence = _proof_evidence(proof)
-        lower, upper, redundancy, certificate = proof.lower, proof.upper, proof.redundancy, proof.certificate
+        lower, upper, certificate = proof.lower, proof.upper, proof.certificate
     evidence += _theorem_evidence(network)
     if 0 < lower < upper:
         note = "rank mod p at a random point, stable when inputs were doubled: equals the dimension unless the point is unlucky"
         evidence.append(Evidence("value", lower, "estimate", "estimate", "rank at a seeded point", note))
     answer = decide(str(network), network.parameters, lower, upper, evidence, certificate=certificate)
-    if answer.label == "proven":
-        answer = replace(answer, redundancy=redundancy)
+    if answer.label == "proven" and not isinstance(proof, str):
+        answer = replace(answer, redundancy=proof.redundancy)
     return replace(answer, seconds=time.monotonic() - started)
 
 
