@@ -8,6 +8,8 @@ from ..numerics.network import Network
 from ..numerics.notation import parse
 from .answer import Answer
 
+MAX_BLOCKS = 12  # that are shown
+
 
 def explain(asked: str | Network | Answer, *, seed: int = 0, timeout: float | None = None) -> str:
     """The reasons for an answer (asked for now, or given) as plain text, in the order of a proof.
@@ -70,6 +72,13 @@ def _upper(network: Network, answer: Answer) -> list[str]:
         lines += [f"    {place:<{width}}  {motion}" for place, motion in shown.items()]
         lines.append(f"  At the point of the certificate they span {reduced.parameters - answer.upper} dimensions mod p, hence at least as many generically:")
         lines.append(f"  {reduced.parameters} - {reduced.parameters - answer.upper} = {answer.upper}.")
+    elif upper["rule"] == "chart":
+        from ..verifiers.coordinates.certify import chart_redundancy
+
+        fixed = sorted(chart_redundancy(reduced), key=lambda f: -f[1])
+        lines.append(f"  {reduced} has {reduced.parameters} parameters; its symmetries can be used to fix some, and the functions stay dense:")
+        lines += [f"    {count:>{len(str(fixed[0][1]))}}  {name}" for name, count in fixed]
+        lines.append(f"  {reduced.parameters} - {reduced.parameters - answer.upper} = {answer.upper} entries stay free.")
     else:
         lines.append(f"  {upper['rule']}: the functions of {reduced} lie in a space of {answer.upper} dimensions.")
     return lines
@@ -86,12 +95,44 @@ def _lower(answer: Answer) -> list[str]:
     if lower is None:
         return ["At least 0: no lower bound was proven."]
     p, seed = certificate["prime"], certificate["seed"]
-    lines = [
-        f"At least {answer.lower}.",
+    lines = [f"At least {answer.lower}."]
+    if lower["rule"] == "coordinates":
+        lines += _blocks(certificate)
+        return lines + _sides(certificate)
+    lines += [
         f"  At the point that seed {seed} expands to mod p = {p}, with inputs {lower['inputs']},",
         f"  the {answer.lower} x {answer.lower} minor of the Jacobian in rows {_short(lower['rows'])} and columns {_short(lower['columns'])}",
         "  is not 0 mod p. So it is not 0 as a polynomial, and the generic rank over Q is at least its size.",
     ]
+    return lines + _sides(certificate)
+
+
+def _blocks(certificate: dict[str, Any]) -> list[str]:
+    """The point at which the Jacobian is block triangular, and its blocks."""
+    from ..verifiers.coordinates.certify import blocks_of
+
+    lower, seed, p = certificate["lower"], certificate["seed"], certificate["prime"]
+    found = blocks_of(parse(certificate["upper"]["spec"]), lower)
+    base = f", besides a base of {lower['base']}" if lower["base"] else ""
+    lines = [
+        "  At a coordinate point each row of a head is tied to a coordinate of the stream, and entries that join different ones are 0.",
+        f"  There the Jacobian is block triangular, with a block for each set of at most two coordinates (with rope: planes){base}.",
+    ]
+    if "layers" in lower:
+        lines.append("  Each layer is looked at alone: a zero token that all others see can switch the other layers off.")
+    lines.append("  Sets of one type have the same block.")
+    lines.append(f"  With {lower['tokens']} tokens, seed {seed} and p = {p} these {len(found)} have full column rank mod p:")
+    width = max(map(len, found))
+    shown = list(found.items())[:MAX_BLOCKS]
+    lines += [f"    {label:<{width}}  rank {columns} of {columns} columns" for label, columns in shown]
+    lines += [f"    ... and {len(found) - MAX_BLOCKS} more"] if len(found) > MAX_BLOCKS else []
+    lines.append("  Every free entry belongs to one block, so the generic rank over Q is at least their number (verifiers/coordinates/PROOFS.md).")
+    return lines
+
+
+def _sides(certificate: dict[str, Any]) -> list[str]:
+    """The side conditions of a lower bound."""
+    lines = []
     if "exponents" in certificate:
         draws = certificate["exponents"]
         lines += [

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import console, exits
+
+if TYPE_CHECKING:
+    from ...numerics.network import Network
+    from ...verifiers.upper import UpperBound
 
 
 def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     """List the symmetries of a network: those of the catalogue with the dimensions they add, and linear fields outside of it.
 
+    Of networks with more than 20000 parameters the entries are counted that symmetries can fix, where a coordinate certificate may apply.
     Fields outside the catalogue are found mod p at many random points; those that are proved for all parameters and inputs count
     in the bound as `found`, others are in no bound. In small networks quadratic fields are looked for, too; large ones are not searched.
 
@@ -23,13 +30,14 @@ def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     from ...numerics.network import UnsupportedNetwork
     from ...numerics.notation import parse
     from ...numerics.rings import DEFAULT_PRIME, PrimeField
+    from ...verifiers.certificate import REPLAYED_PARAMETERS
     from ...verifiers.discovery import Discovery, discover
     from ...verifiers.upper import upper_bound, with_found
     from ..asking import check_limits
 
     check_limits(seed, None)
     network, ring = parse(spec), PrimeField(DEFAULT_PRIME)
-    bound = upper_bound(network, seed, ring)
+    bound = upper_bound(network, seed, ring) if network.parameters <= REPLAYED_PARAMETERS else _by_chart(network)
     known, narrowed = bound.value, bound.narrowed
     search: Discovery | None = None
     try:
@@ -60,3 +68,18 @@ def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     for line in unproved:
         console.result(f"  {line}")
     return exits.HOLDS
+
+
+def _by_chart(network: Network) -> UpperBound:
+    """The bound of a network of any size that has a chart; raises `UnsupportedNetwork` where it has none."""
+    from ...numerics.network import UnsupportedNetwork
+    from ...verifiers.coordinates.certify import chart_redundancy, chart_size, uncovered
+    from ...verifiers.reductions import reduce
+    from ...verifiers.upper import UpperBound, rewriting
+
+    steps, narrowed = reduce(network)
+    if reason := uncovered(narrowed):
+        size = f"{network} has {network.parameters} parameters, too many to span its fields, and no chart is known: {reason}"
+        raise UnsupportedNetwork("d", f"{size}; smaller sizes of the same structure have the same symmetries")
+    split = (*rewriting(network, steps), *chart_redundancy(narrowed))
+    return UpperBound(chart_size(narrowed), "chart", steps, narrowed, (), split, narrowed)

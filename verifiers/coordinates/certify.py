@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -245,19 +245,38 @@ def _short(
     deadline: float | None,
 ) -> str | None:
     """In what way the first block that does falls short, or None."""
+    for network, kind in _types(alone, base):
+        if deadline is not None and time.monotonic() > deadline:
+            raise NotCovered("no time was left")
+        failed = short_block(network, kind, tokens, shifted, seed, ring)
+        if failed:
+            return failed
+    return None
+
+
+def _types(alone: Sequence[Network], base: int) -> Iterator[tuple[Network, SetType]]:
+    """The types of these networks, each once."""
     seen = set()
     for network in alone:
         layers = tuple((y.per_group, y.ffn and y.ffn.activation) for y in network.layers)
         for kind in set_types(network, base):
-            if (layers, kind) in seen:
-                continue
-            seen.add((layers, kind))
-            if deadline is not None and time.monotonic() > deadline:
-                raise NotCovered("no time was left")
-            failed = short_block(network, kind, tokens, shifted, seed, ring)
-            if failed:
-                return failed
-    return None
+            if (layers, kind) not in seen:
+                seen.add((layers, kind))
+                yield network, kind
+
+
+def blocks_of(network: Network, lower: Mapping[str, Any]) -> dict[str, int]:
+    """The types of the blocks that a certificate's `lower` with the rule `coordinates` is about, and how many columns each has.
+
+    `network` is the one that has the chart. Types of different layers that have one name and as many columns are named once.
+    """
+    apart = "layers" in lower
+    found: dict[str, int] = {}
+    for part, kind in _types(parts(network) if apart else [network], lower["base"]):
+        small = block(part, kind, lower["tokens"] - apart, apart and shifts(network))
+        if small and small.columns.any():
+            found[kind.label] = int(small.columns.sum())
+    return found
 
 
 def sees_nothing(kind: SetType) -> bool:

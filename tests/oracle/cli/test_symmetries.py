@@ -61,3 +61,14 @@ def test_the_command_prints_found_fields(monkeypatch: pytest.MonkeyPatch, capsys
 def test_large_networks_are_not_searched(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["symmetries", "softmax d=10,10,10 a=2 t=3"]) == 0
     assert "not searched for more" in capsys.readouterr().out
+
+
+def test_large_networks_are_counted_by_their_chart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["symmetries", "softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope"]) == 0
+    out = capsys.readouterr().out
+    assert "1342177280 parameters, dimension at most 1337950208" in out
+    assert "4194304  value-gauge" in out
+    assert main(["symmetries", "softmax d=768 l=12 a=64 dv=64 heads=12 t=8 skip bias=qkvo norm=layer"]) == 2
+    err = capsys.readouterr().err
+    assert "no chart is known: coordinate points with LayerNorm" in err
+    assert "smaller sizes of the same structure" in err
