@@ -23,7 +23,7 @@ def blas() -> str:
 def main() -> None:
     """Run what the command line asks for."""
     here = Path(__file__).parent
-    names = sorted(p.stem for p in here.glob("*.py") if p.stem not in ("__main__", "table"))
+    names = sorted(p.stem for p in here.glob("*.py") if p.stem not in ("__main__", "others", "table"))
     parser = argparse.ArgumentParser(prog="ci/bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"all of them by default: {', '.join(names)}")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of every measurement (9)")

@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import others
 from neuromanifold.numerics.notation import parse
 from table import Table
 
@@ -26,11 +27,7 @@ def measure(rounds: int, quick: bool) -> list[Table]:
         file.write_text("".join(f"{spec}\n" for spec in random_networks(count)))
         seconds["one process"] = [_sweep(file, "--jobs", "1")]
         seconds["two processes"] = [_sweep(file, "--jobs", "2")]
-        try:
-            import distributed
-        except ImportError:
-            print("ci/bench: dask is missing: no columns for it", file=sys.stderr)
-        else:
+        if distributed := others.find("distributed"):
             for n, name in ((1, "one Dask worker"), (2, "two Dask workers")):
                 cluster = functools.partial(distributed.LocalCluster, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL")
                 with cluster(n_workers=n, threads_per_worker=1) as made:

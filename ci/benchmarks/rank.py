@@ -1,12 +1,12 @@
-"""The exact rank of a random square matrix mod p, on a GPU too where there is one, against FLINT, float64 SVD and the bare cost of as many products."""
+"""The exact rank of a random square matrix mod p, on a GPU too where there is one, against FLINT, fflas-ffpack, float64 SVD and the bare products."""
 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 
 import numpy as np
+import others
 from neuromanifold.numerics.device import DeviceField, large_field
 from neuromanifold.numerics.rank import rank
 from neuromanifold.numerics.rings import PrimeField
@@ -33,14 +33,10 @@ def _of_size(n: int, rounds: int) -> Table:
     device = large_field()
     if isinstance(device, DeviceField):
         things["rank mod p, here, on JAX's device"] = lambda: rank(matrix, device)
-    try:
-        import flint
-    except ImportError:
-        print("ci/bench: python-flint is missing: no column for FLINT", file=sys.stderr)
-    else:
-        if n <= LARGEST_FLINT:
-            copy = flint.nmod_mat(n, n, drawn.reshape(-1).tolist(), ring.p)
-            things["rank mod p, FLINT"] = copy.rank
+    if (flint := others.find("flint")) and n <= LARGEST_FLINT:
+        things["rank mod p, FLINT"] = flint.nmod_mat(n, n, drawn.reshape(-1).tolist(), ring.p).rank
+    if ffpack_rank := others.find("fflas-ffpack"):
+        things["rank mod p, fflas-ffpack"] = functools.partial(ffpack_rank, matrix, ring.p)
     if n <= LARGEST_SVD:
         things["float64 singular values, numpy"] = functools.partial(np.linalg.svd, matrix, compute_uv=False)
     return side_by_side(f"Rank of a random {n} x {n} matrix mod {ring.p}, {rounds} rounds side by side", things, rounds)

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -17,6 +17,7 @@ class Table:
     title: str
     seconds: Mapping[str, list[float]]
     notes: tuple[str, ...] = ()
+    found: Mapping[str, int] = field(default_factory=dict)  # the dimension or rank, of the things that find one
 
     def ratio(self, name: str) -> float:
         """Return the median over the rounds of time / unit, both of the same round: what slows a whole round cancels."""
@@ -31,6 +32,7 @@ class Table:
                 "seconds": round(statistics.median(times), 6),
                 "least": round(min(times), 6),
                 "ratio": round(self.ratio(name), 3),
+                "found": self.found.get(name),
             }
             for name, times in self.seconds.items()
         ]
@@ -38,9 +40,10 @@ class Table:
 
     def __str__(self) -> str:
         width = max(map(len, self.seconds)) + 2
-        lines = [self.title, f"  {'':<{width}}{'median':>9}{'least':>11}{'ratio':>9}"]
+        lines = [self.title, f"  {'':<{width}}{'median':>9}{'least':>11}{'ratio':>9}{'found' * bool(self.found):>8}".rstrip()]
         for row in self.to_json()["rows"]:
-            lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.4f} s{row['least']:>9.4f} s{row['ratio']:>9.1f}")
+            found = "" if row["found"] is None else row["found"]
+            lines.append(f"  {row['name']:<{width}}{row['seconds']:>7.4f} s{row['least']:>9.4f} s{row['ratio']:>9.1f}{found:>8}".rstrip())
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
@@ -49,17 +52,21 @@ LEAST_SECONDS, MOST_CALLS = 0.05, 100  # what is quicker is called several times
 
 def side_by_side(title: str, things: Mapping[str, Callable[[], object]], rounds: int, warm: bool = True) -> Table:
     """The seconds of one call of each thing, once a round: the mean over calls in a row that together take long enough to be
-    told from what the thing before left in the processor's cache. If `warm`, after one round that does not count."""
+    told from what the thing before left in the processor's cache. If `warm`, after one round that does not count. A thing that
+    returns an integer has found it."""
     seconds: dict[str, list[float]] = {name: [] for name in things}
+    found: dict[str, int] = {}
     calls = dict.fromkeys(things, 1)
     for counted in (*[False] * warm, *[True] * rounds):
         for name, thing in things.items():
             start = time.perf_counter()
             for _ in range(calls[name]):
-                thing()
+                result = thing()
             took = time.perf_counter() - start
+            if isinstance(result, int):
+                found[name] = result
             if counted:
                 seconds[name].append(took / calls[name])
             else:
                 calls[name] = min(MOST_CALLS, math.ceil(LEAST_SECONDS / took))
-    return Table(title, seconds)
+    return Table(title, seconds, found=found)
