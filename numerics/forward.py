@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from .attention import attention
 from .feedforward import feed_forward
 from .network import Layer, Network
@@ -14,16 +16,19 @@ from .norm import normalise
 from .program import Program
 
 
-def record(network: Network, shifts: bool = False) -> Program:
+def record(network: Network, shifts: bool = False, silent: int = 0) -> Program:
     """The program of f_theta: input X of shape (d_0, t), output of shape (d_l, t); mlp has t = 1.
 
     Parameters carry the names and shapes of `network.parameter_shapes()`. With `shifts` two more follow, `in` (d_0, 1) and
-    `out` (d_l, 1): constants that are added to all tokens of the input and of the output.
+    `out` (d_l, 1): constants that are added to all tokens of the input and of the output. The last `silent` coordinates of
+    the input are 0.
     """
     p = Program()
     params = {name: p.param(name, shape) for name, shape in network.parameter_shapes()}
     ends = [p.param(name, (d, 1)) for name, d in (("in", network.d[0]), ("out", network.d[-1]))] if shifts else []
     x = p.input((network.d[0], network.t))
+    if silent:
+        x = p.mul(x, p.const(np.arange(network.d[0])[:, None] < network.d[0] - silent))
     if ends:
         x = p.add(x, ends[0])
     for i, part in _parts(network):

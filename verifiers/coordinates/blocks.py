@@ -29,17 +29,20 @@ REMEMBERED = 256  # ranks of blocks that a process keeps: networks of one struct
 class Block:
     """A type's small network; for every parameter tensor what its entries are at the point, and which are columns of the block.
 
-    With `shifts` the tensors `in` and `out` are among them. Two blocks are equal if all of that is.
+    With `shifts` the tensors `in` and `out` are among them. The last `silent` coordinates are written only: 0 in the input. Two
+    blocks are equal if all of that is.
     """
 
     network: Network
     at_point: dict[str, Array]
     columns: Array
     shifts: bool
+    silent: int
 
     @functools.cached_property
-    def _content(self) -> tuple[Network, tuple[tuple[str, bytes], ...], bytes]:
-        return self.network, tuple((n, a.tobytes()) for n, a in self.at_point.items()), self.columns.tobytes()
+    def _content(self) -> tuple[Network, int, tuple[tuple[str, bytes], ...], bytes]:
+        entries = tuple((n, a.tobytes()) for n, a in self.at_point.items())
+        return self.network, self.silent, entries, self.columns.tobytes()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Block) and self._content == other._content
@@ -59,7 +62,7 @@ class Block:
 def block_rank(small: Block, seed: int, prefix: str, spare: int, p: int) -> int:
     """The rank mod p of the block's columns at the seed's point: at most the rank over Q at generic values."""
     ring = PrimeField(p)
-    program = record(small.network, small.shifts)
+    program = record(small.network, small.shifts, small.silent)
     point = Point(seed, ring.p, prefix)
     drawn = point.parameters(small.network)
     values = {name: np.where(at == GENERIC, drawn.get(name, ZERO), at) for name, at in small.at_point.items()}
@@ -88,9 +91,11 @@ def block(network: Network, kind: SetType, tokens: int, shifts: bool = False) ->
     if not core and (network.l > 1 or len(set(kind.homes)) < 2):
         return None
     layers = [_SmallLayer(network, y, kind) for y in network.layers]
+    silent = len(kind.coordinates(OUTPUT)) if network.norm == "layer" else 0  # about its mean a stream is one with RMSNorm
     small = replace(
         network,
-        d=(core + len(kind.coordinates(INPUT)), *(core,) * (network.l - 1), core + len(kind.coordinates(OUTPUT))),
+        norm="rms" if network.norm else None,
+        d=(core + len(kind.coordinates(INPUT)) + silent, *(core,) * (network.l - 1), core + len(kind.coordinates(OUTPUT))),
         a=tuple(y.a for y in layers),
         heads=tuple(y.groups * y.layer.per_group for y in layers),
         kv=tuple(y.groups for y in layers),
@@ -105,13 +110,17 @@ def block(network: Network, kind: SetType, tokens: int, shifts: bool = False) ->
         entries, columns = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=bool)
         layers[int(index) - 1].fill(tensor, entries, columns)
         made_outside = shifts and tensor == constant  # the column `out` is that
+        if tensor == "bo" != constant:
+            columns[len(columns) - silent :] = False  # constants that are never read add up to one
         at_point[name] = entries
         free.append(np.zeros(columns.size, dtype=bool) if made_outside else columns.reshape(-1))
     if shifts:
         for name, coordinates in (("in", layers[0].reads), ("out", layers[-1].writes)):
-            at_point[name] = np.zeros((len(coordinates), 1), dtype=np.int64)
-            free.append(np.array([kind.exactly({u}) for u, _ in coordinates], dtype=bool))
-    return Block(small, at_point, np.concatenate(free), shifts)
+            at_point[name] = np.zeros((small.d[0 if name == "in" else -1], 1), dtype=np.int64)
+            columns = np.zeros(len(at_point[name]), dtype=bool)
+            columns[: len(coordinates)] = [kind.exactly({u}) for u, _ in coordinates]
+            free.append(columns)
+    return Block(small, at_point, np.concatenate(free), shifts, silent)
 
 
 class _SmallLayer:
@@ -122,7 +131,7 @@ class _SmallLayer:
         self.layer = layer
         self.kind = kind
         self.ties = ties = kind.layers[layer.index - 1]
-        present = [t for t in ties if t is not None]
+        present = [t for of_unit in ties for t in of_unit]
         self.groups = max([t.group + 1 for t in present], default=1)
         self.a = kind.unit * max([t.plane + t.scores for t in present if t.scores], default=1)
         self.reads = kind.coordinates(PAIR + CORE + INPUT * (layer.index == 1))
@@ -132,7 +141,7 @@ class _SmallLayer:
         self.hidden = [c for c, count in tied for _ in range(count)]
 
     def _of_group(self, group: int) -> list[tuple[int, Tie]]:
-        return [(u, t) for u, t in enumerate(self.ties) if t is not None and t.group == group]
+        return [(u, t) for u, of_unit in enumerate(self.ties) for t in of_unit if t.group == group]
 
     def score_rows(self, group: int) -> dict[int, tuple[int, int]]:
         """Row -> coordinate of the query/key rows of a group."""
@@ -162,7 +171,7 @@ class _SmallLayer:
         if tensor in ("G", "U", "D"):
             scaled = self.layer.ffn is not None and self.layer.ffn.activation not in ("silu", "gelu")
             for j, b in enumerate(self.hidden):
-                for i, c in enumerate(self.writes):
+                for i, c in enumerate(self.writes if tensor == "D" else self.reads):
                     fixed = ONE if tensor == "D" and scaled and b == c else None
                     self._set(entries, columns, (i, j) if tensor == "D" else (j, i), b, c, fixed)
             return

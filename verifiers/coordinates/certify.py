@@ -17,7 +17,7 @@ from ..reductions import quadratic, reduce
 from ..tokens import drops_tokens
 from .blocks import block, block_rank
 from .depth import comes_apart, parts, shifts
-from .types import INPUT, SetType, block_width, core_width, set_types, spread, unit_size, units
+from .types import INPUT, SetType, block_width, core_width, overlaps, read_width, set_types, spread, unit_size, units
 
 SPARE_INPUTS = 3
 TOKENS = (2, 3, 4)
@@ -43,6 +43,7 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     Each group's gauge fixes a^2 entries of its first Q (a with rope: two for each plane) and dv^2 of its first O; without
     skip connections each hidden basis fixes a square of a V; in lightning attention each scaling fixes one entry of a K; each
     hidden unit of a power or swiglu fixes one entry of D; gains are fixed to 1; biases that do nothing, or what bo does, to 0.
+    With LayerNorm shifts are fixed to 0, the sum of each row that reads the stream too, and the mean of all but one constant.
     """
     gauge = sum(y.kv * (y.a if network.rotates else y.a**2) for y in network.layers)
     value = sum(y.kv * (y.dv or 0) ** 2 for y in network.layers)
@@ -53,9 +54,13 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
     gain = sum(y.m + (y.n if y.ffn else 0) for y in network.layers) if network.norm else 0
     key_bias = sum(y.kv * y.a for y in network.layers) if "k" in network.bias and not network.rotates else 0
     value_bias = sum(y.kv * y.value_rows for y in network.layers) if {"v", "o"} <= set(network.bias) else 0
+    about_mean = network.norm == "layer"
+    rows = sum((y.heads + y.kv) * y.a + y.kv * y.value_rows + (y.ffn.hidden if y.ffn else 0) for y in network.layers)
+    constants = sum(1 + bool(y.ffn) for y in network.layers) - 1
     split = (
         ("gauge", gauge), ("symmetric-scores", form), ("value-gauge", value), ("hidden-basis", hidden), ("scaling", scaling),
-        ("ffn-scaling", ffn), ("gain", gain), ("key-bias", key_bias), ("value-bias", value_bias),
+        ("ffn-scaling", ffn), ("gain", gain), ("shift", about_mean * gain), ("centre", about_mean * rows),
+        ("key-bias", key_bias), ("value-bias", value_bias), ("ones", about_mean * constants),
     )  # fmt: skip
     return tuple((name, n) for name, n in split if n)
 
@@ -71,8 +76,8 @@ def uncovered(network: Network) -> str | None:
 
 def _uncovered(network: Network) -> str | None:
     unit = unit_size(network)
-    if network.norm == "layer":
-        return "coordinate points with LayerNorm are not known here"
+    if network.norm == "layer" and (reason := _uncovered_about_mean(network)):
+        return f"LayerNorm: {reason}"
     if network.kind == "mlp" or (network.kind == "lightning" and (network.ffn or network.norm or network.bias)):
         return "coordinate points are known here for attention, with ffn, norm and bias for softmax only"
     if network.bias and not network.skip:
@@ -88,7 +93,8 @@ def _uncovered(network: Network) -> str | None:
     if block_columns(network) > MAX_COLUMNS:
         return f"the largest block has about {block_columns(network)} columns, more than the checker replays ({MAX_COLUMNS})"
     core = core_width(network)
-    if any(w != core for w in network.d[1:-1]) or min(network.d[0], network.d[-1]) < core:
+    widths = [read_width(network, w) for w in network.d]
+    if any(w != core for w in widths[1:-1]) or min(widths[0], widths[-1]) < core:
         return "the hidden widths must be equal, and no larger than d_0 and d_l"
     if core < 2 * unit or any(w % unit for w in network.d):
         return f"the hidden width must be at least {2 * unit}" + (" and widths even" if unit == 2 else "")
@@ -105,6 +111,19 @@ def _uncovered(network: Network) -> str | None:
     return None
 
 
+def _uncovered_about_mean(network: Network) -> str | None:
+    if network.kind != "softmax" or network.dv is None or network.rotates:
+        return "covered for softmax with dv, without rope"
+    if network.l > 1:
+        return "covered where layers come apart: at least three tokens, and hidden units that are silu or gelu"
+    if any(f.activation not in ("silu", "gelu") for f in network.ffn or ()):
+        return "covered with hidden units that are silu or gelu"
+    wanted = "qvo" + "ud" * bool(network.ffn)
+    if not set(wanted) <= set(network.bias):
+        return f"covered with the biases {', '.join(wanted)}, which take up its shift"
+    return None
+
+
 def _uncovered_layer(network: Network, y: Layer) -> str | None:
     if y.heads > 1 and network.kind == "lightning" and (y.per_group > 1 or network.t == 1):
         return "several lightning heads are covered with keys and values of their own, and t >= 2"
@@ -117,8 +136,12 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
         return f"a={y.a} exceeds the width {y.m}" if y.a > y.m else None
     if not network.skip:
         return "dv is covered with skip only"
-    w = y.kv * block_width(network, y)
-    return f"kv * max(a, dv) = {w} exceeds the width {y.m}: the blocks overlap" if w > y.m else None
+    w, read = block_width(network, y), read_width(network, y.m)
+    if w > read:
+        return f"max(a, dv) = {w} exceeds the {read} coordinates that are read"
+    if y.kv * w > read and (network.kind != "softmax" or network.rotates or (y.dv or 0) < y.a):
+        return f"kv * max(a, dv) = {y.kv * w} exceeds the width {y.m}: blocks overlap, which is covered for softmax with dv >= a, without rope"
+    return None
 
 
 def token_choices(network: Network) -> list[int]:
@@ -136,15 +159,16 @@ def exponent_witness(network: Network, tokens: int) -> Network:
     """The network that shows exponents and radicands independent for all sizes: one head and hidden unit a layer, width 2, no bias."""
     l, unit = network.l, unit_size(network)
     return replace(
-        network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l,
+        network, d=(2,) * (l + 1), a=(unit,) * l, heads=(1,) * l, kv=(1,) * l, norm="rms" if network.norm else None,
         dv=(1,) * l if network.dv else None, t=tokens, bias="",
         ffn=tuple(Ffn(1, f.activation) for f in network.ffn) if network.ffn else None,
     )  # fmt: skip
 
 
 def bases(network: Network) -> list[int]:
-    """How many base units to try: lightning needs one; with rope and several groups a base would share planes with other units."""
-    if network.rotates and any(y.kv > 1 for y in network.layers):
+    """How many base units to try: lightning needs one; with rope and several groups a base would share planes with other units, and
+    blocks that overlap need none."""
+    if (network.rotates and any(y.kv > 1 for y in network.layers)) or overlaps(network):
         return [0]
     most = block_width(network, network.layers[0]) if spread(network) else units(network).count(core_width(network))
     fitting = [b for b in BASES if b <= most]
@@ -281,7 +305,7 @@ def blocks_of(network: Network, lower: Mapping[str, Any]) -> dict[str, int]:
 
 def sees_nothing(kind: SetType) -> bool:
     """Whether entries have their support in a set that no output belongs to: query/key rows tied to units of the input only."""
-    return set(kind.homes) == {INPUT} and any(t and t.scores for t in kind.layers[0])
+    return set(kind.homes) == {INPUT} and any(t.scores for ties in kind.layers[0] for t in ties)
 
 
 def short_block(

@@ -17,7 +17,7 @@ from ...numerics.rings import DEFAULT_PRIME
 from ..reductions import quadratic
 from .certify import NotCovered, coordinate_point, uncovered
 from .depth import LEAST_TOKENS
-from .types import spread
+from .types import overlaps, spread
 
 MAX_MEMBERS = 40_000
 LEAST = (1, 2, 3)  # smallest size of every name that is tried
@@ -74,6 +74,8 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
         if other and min(member.d) > 1:  # a width of 1 makes a stream of rank one as well, but meets no conditions
             raise NotCovered(f"a named head width may be 1 before a larger one, which changes the formula: ask for sizes above {least}")
         reason = uncovered(member)
+        if overlaps(member):
+            reason = "the blocks of the groups overlap: kv * max(a, dv) exceeds the width"
         if spread(member) and counts:
             reason = "with a named number of heads dv >= a"
         if reason:

@@ -1,13 +1,14 @@
 """Coordinate points: how heads are tied to stream coordinates, and which types of coordinate sets occur at given sizes.
 
-Row k of group g in a layer is tied to coordinate g w + k, w = max(a, dv): the blocks of the groups are disjoint. Coordinates
-come in units: single ones, or pairs with rope (the two coordinates of a plane). Units live in the core (in every stream), or
-only in the input or only in the output, where these are wider than the hidden streams. Lightning scores of a stream of
-rank one, or of one token, are quadratic forms: there row k of Q and K is tied to the k-th unit of the core, and the first of
-these units are pairs, of coordinates 2k and 2k + 1. A fixed *base* S of core units belongs to every set. A set T of at most
-two further units has a *type*: where its units live and, for each layer, what base and units are tied to, which share a group
-and which share a plane index. Two sets of one type differ by a relabelling only, which is why the blocks of a few types decide
-all sizes (`PROOFS.md` beside this file).
+Row k of group g in a layer is tied to coordinate g w + k, w = max(a, dv), modulo the width that the layer reads: the blocks of
+the groups are disjoint, or overlap where they have more rows than that. With LayerNorm the coordinates are those of the stream
+about its mean, one less than the width; the mean itself is written and never read. Coordinates come in units: single ones, or
+pairs with rope (the two coordinates of a plane). Units live in the core (in every stream), or only in the input or only in the
+output, where these are wider than the hidden streams. Lightning scores of a stream of rank one, or of one token, are quadratic
+forms: there row k of Q and K is tied to the k-th unit of the core, and the first of these units are pairs, of coordinates 2k and
+2k + 1. A fixed *base* S of core units belongs to every set. A set T of at most two further units has a *type*: where its units
+live and, for each layer, what base and units are tied to, which share a group and which share a plane index. Two sets of one
+type differ by a relabelling only, which is why the blocks of a few types decide all sizes (`PROOFS.md` beside this file).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Tie:
     plane: int
 
 
-LayerType = tuple[Tie | None, ...]  # one entry a unit, base first; None: tied to nothing in this layer
+Ties = tuple[Tie, ...]  # of one unit in one layer: one for each group that it is tied to
+LayerType = tuple[Ties, ...]  # one entry a unit, base first
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class SetType:
     def label(self) -> str:
         """The name of the type in the labels of its point."""
         ties = ";".join(
-            ",".join("-" if t is None else f"{t.group}{t.scores}{t.values}{t.plane}" for t in layer)
+            ",".join("+".join(f"{t.group}{t.scores}{t.values}{t.plane}" for t in ties) or "-" for ties in layer)
             for layer in self.layers
         )
         hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
@@ -69,12 +71,12 @@ class SetType:
 
 @dataclass(frozen=True)
 class _Run:
-    """Units start..stop-1 of one home which are tied to the same groups in the same way, layer by layer."""
+    """Units start..stop-1 of one home which are tied to the same groups in the same way: `ties` layer by layer."""
 
     home: str
     start: int
     stop: int
-    ties: LayerType
+    ties: tuple[Ties, ...]
     hidden: tuple[tuple[int, ...], ...]
 
 
@@ -84,8 +86,13 @@ def unit_size(network: Network) -> int:
 
 
 def core_width(network: Network) -> int:
-    """The coordinates that every stream has: hidden widths are equal to it, d_0 and d_l at least as large."""
-    return network.d[1] if network.l > 1 else min(network.d)
+    """The coordinates that every stream has: hidden widths are equal to it, d_0 and d_l at least as large; with LayerNorm without the mean."""
+    return read_width(network, network.d[1] if network.l > 1 else min(network.d))
+
+
+def read_width(network: Network, width: int) -> int:
+    """How many coordinates of a stream of this width are read: with LayerNorm all but the mean."""
+    return width - (network.norm == "layer")
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,11 @@ def block_width(network: Network, layer: Layer) -> int:
     unit = unit_size(network)
     width = max(layer.a, layer.dv or 0)
     return -(-width // unit) * unit
+
+
+def overlaps(network: Network) -> bool:
+    """Whether the groups of some layer have more rows than there are coordinates to read."""
+    return any(y.kv > 1 and y.kv * block_width(network, y) > read_width(network, y.m) for y in network.layers)
 
 
 def spread(network: Network) -> bool:
@@ -169,15 +181,16 @@ def _runs(network: Network, made: Units, inner: tuple[int, ...]) -> Iterator[_Ru
     core = made.count(core_width(network))
     homes = (
         (PAIR, 0, made.pairs), (CORE, made.pairs, core),
-        (INPUT, core, made.count(network.d[0])), (OUTPUT, core, made.count(network.d[-1])),
+        (INPUT, core, made.count(read_width(network, network.d[0]))), (OUTPUT, core, made.count(network.d[-1])),
     )  # fmt: skip
     edges = {e for b in inner for e in (b, b + 1)}
     for y in network.layers:
-        w = block_width(network, y)
-        edges |= {u for g in range(y.kv) for end in (0, y.a, y.dv or 0, w) for u in made.around(g * w + end)}
+        w, read = block_width(network, y), read_width(network, y.m)
+        ends = {g * w + end for g in range(y.kv) for end in (0, y.a, y.dv or 0, w)}
+        edges |= {u for end in ends for u in made.around(end if end <= read else end % read)}
         edges |= {y.a} if quadratic(network, y) else set()
         if y.ffn:
-            edges |= made.around(y.ffn.hidden % y.n)  # coordinates below have one hidden unit more
+            edges |= made.around(y.ffn.hidden % read_width(network, y.n))  # coordinates below have one hidden unit more
     for home, first, last in homes:
         inside = sorted({first, last} | {e for e in edges if first < e < last})
         for start, stop in itertools.pairwise(inside):
@@ -187,29 +200,33 @@ def _runs(network: Network, made: Units, inner: tuple[int, ...]) -> Iterator[_Ru
 
 def _run(network: Network, made: Units, home: str, start: int, stop: int) -> _Run:
     coordinates = made.inside(start)
-    hidden = tuple(tuple(hidden_units(y, c) for c in coordinates) if y.ffn else () for y in network.layers)
+    hidden = tuple(tuple(hidden_units(network, y, home, c) for c in coordinates) if y.ffn else () for y in network.layers)
     ties = tuple(
-        _tie(network, y, start, coordinates) if home in (PAIR, CORE) or (home == INPUT and y.index == 1) else None
+        _ties(network, y, start, coordinates) if home in (PAIR, CORE) or (home == INPUT and y.index == 1) else ()
         for y in network.layers
     )
     return _Run(home, start, stop, ties, hidden)
 
 
-def hidden_units(layer: Layer, coordinate: int) -> int:
-    """How many of the ffn's hidden units j are tied to a coordinate: those with j = coordinate mod width."""
-    return (layer.ffn.hidden - 1 - coordinate) // layer.n + 1 if layer.ffn and coordinate < layer.ffn.hidden else 0
+def hidden_units(network: Network, layer: Layer, home: str, coordinate: int) -> int:
+    """How many of the ffn's hidden units j are tied to a coordinate: those with j = coordinate mod the width that is read."""
+    if layer.ffn is None or home == OUTPUT or coordinate >= layer.ffn.hidden:
+        return 0
+    return (layer.ffn.hidden - 1 - coordinate) // read_width(network, layer.n) + 1
 
 
-def _tie(network: Network, layer: Layer, number: int, coordinates: range) -> Tie | None:
-    group, row = divmod(coordinates[0], block_width(network, layer))
-    if group >= layer.kv:
-        return None
-    scores, values = (min(max(rows - row, 0), len(coordinates)) for rows in (layer.a, layer.dv or 0))
-    if quadratic(network, layer):
-        scores = int(number < layer.a)
-    elif network.rotates:
-        scores = min(scores, 1)
-    return Tie(group, scores, values, 0) if scores or values else None
+def _ties(network: Network, layer: Layer, number: int, coordinates: range) -> Ties:
+    w, found = block_width(network, layer), []
+    for place in range(coordinates[0], layer.kv * w, read_width(network, layer.m)):
+        group, row = divmod(place, w)
+        scores, values = (min(max(rows - row, 0), len(coordinates)) for rows in (layer.a, layer.dv or 0))
+        if quadratic(network, layer):
+            scores = int(number < layer.a)
+        elif network.rotates:
+            scores = min(scores, 1)
+        if scores or values:
+            found.append(Tie(group, scores, values, 0))
+    return tuple(found)
 
 
 def _shared_planes(network: Network, one: _Run, two: _Run) -> Iterator[frozenset[int]]:
@@ -219,27 +236,27 @@ def _shared_planes(network: Network, one: _Run, two: _Run) -> Iterator[frozenset
         return
     shift: dict[int, set[int]] = {}
     for i, (y, a, b) in enumerate(zip(network.layers, one.ties, two.ties, strict=True)):
-        if a and b and a.scores and b.scores and a.group != b.group:
-            shift.setdefault((b.group - a.group) * block_width(network, y) // 2, set()).add(i)
+        for s, t in itertools.product(a, b):
+            if s.scores and t.scores and s.group != t.group:
+                shift.setdefault((t.group - s.group) * block_width(network, y) // 2, set()).add(i)
     lowest, highest = two.start - (one.stop - 1), two.stop - 1 - one.start
     yield from (frozenset(layers) for s, layers in shift.items() if lowest <= s <= highest)
     if highest - lowest + 1 > len([s for s in shift if lowest <= s <= highest]):
         yield frozenset()
 
 
-def _relabel(ties: LayerType, same_plane: bool) -> LayerType:
+def _relabel(units: LayerType, same_plane: bool) -> LayerType:
     """Groups numbered in order of appearance, planes in the order of the units with query/key rows; the last takes the
     plane of the one before where they share it."""
     groups: dict[int, int] = {}
-    made: list[Tie | None] = []
+    made: list[Ties] = []
     plane = 0
-    for tie in ties:
-        if tie is None:
-            made.append(None)
-            continue
-        group = groups.setdefault(tie.group, len(groups))
-        if same_plane and tie is ties[-1]:
-            plane -= 1
-        made.append(Tie(group, tie.scores, tie.values, plane if tie.scores else 0))
-        plane += tie.scores
+    for number, ties in enumerate(units):
+        here = []
+        plane -= same_plane and number == len(units) - 1
+        for tie in ties:
+            group = groups.setdefault(tie.group, len(groups))
+            here.append(Tie(group, tie.scores, tie.values, plane if tie.scores else 0))
+            plane += tie.scores
+        made.append(tuple(here))
     return tuple(made)
