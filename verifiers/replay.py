@@ -2779,12 +2779,13 @@ class Tie(NamedTuple):
 
 class Units(NamedTuple):
     """How coordinates come in units: `pairs` pairs, then units of `size`; `core`: units in every stream; `forms`: the layers
-    whose scores are quadratic forms, numbered from 1."""
+    whose scores are quadratic forms, numbered from 1; `mean`: 1 with LayerNorm, where one coordinate is written and not read."""
 
     size: int
     pairs: int
     core: int
     forms: frozenset[int]
+    mean: int
 
     def inside(self, number: int) -> range:
         """Return the coordinates of a unit."""
@@ -2794,6 +2795,7 @@ class Units(NamedTuple):
         return range(first, first + self.size)
 
 
+Ties = tuple[Tie, ...]  # of one unit in one layer, one for each group that it is tied to
 Place = tuple[str, int]  # where a unit lives (p, c: a pair, a unit in every stream; i: input only, o: output only), its number
 
 
@@ -2803,7 +2805,7 @@ class Kind(NamedTuple):
 
     base: int
     homes: str
-    layers: tuple[tuple[Tie | None, ...], ...]
+    layers: tuple[tuple[Ties, ...], ...]
     hidden: tuple[tuple[int, ...], ...]
 
     def coordinates(self, homes: str, size: int) -> list[tuple[int, int]]:
@@ -2818,7 +2820,8 @@ class Kind(NamedTuple):
     def label(self) -> str:
         """Return the name of the type in the labels of its point."""
         ties = ";".join(
-            ",".join(f"{t.group}{t.scores}{t.values}{t.plane}" if t else "-" for t in layer) for layer in self.layers
+            ",".join("+".join(f"{t.group}{t.scores}{t.values}{t.plane}" for t in unit) or "-" for unit in layer)
+            for layer in self.layers
         )
         hidden = ";".join(",".join(map(str, layer)) for layer in self.hidden)
         return f"{self.base}{self.homes}:{ties}" + (f":{hidden}" if any(self.hidden) else "")
@@ -2844,6 +2847,7 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
         shifts = bool(net.bias & set("vod"))  # constants that other layers add
 
     made = [chart_applies(member, unit) for member in nets]
+    require(not base or not any(overlap(member) for member in nets), "coordinates", "blocks that overlap have an empty base")
     if net.kind == "softmax":
         require("exponents" in file, "exponents", "exponents are missing")
         witnesses = {witness_of(member, unit, tokens) for member in nets}
@@ -2884,7 +2888,7 @@ def layers_apart(net: Network, tokens: int) -> list[Network]:
 def witness_of(net: Network, unit: int, tokens: int) -> Network:
     """Return the network that shows exponents and radicands independent at all sizes: one head and hidden unit, width 2, no bias."""
     small = [y._replace(m=2, n=2, a=unit, heads=1, kv=1, dv=min(y.dv, 1), h=min(y.h, 1)) for y in net.layers]
-    return net._replace(layers=tuple(small), t=tokens, bias=frozenset())
+    return net._replace(layers=tuple(small), t=tokens, bias=frozenset(), norm="rms" if net.norm else "")
 
 
 def quadratic(net: Network) -> frozenset[int]:
@@ -2904,6 +2908,9 @@ def chart_size(net: Network, forms: frozenset[int]) -> int:
     fixed += sum(y.kv for y in net.layers) if net.kind == "lightning" else 0  # a scaling for each group
     fixed += sum(y.h for y in net.layers if y.act not in ("silu", "gelu"))  # an entry of D for each hidden unit
     fixed += sum(y.m + (y.n if y.h else 0) for y in net.layers) if net.norm else 0  # the gains
+    if net.norm == "layer":  # shifts; the sum of each row that reads; constants that are not read, but for one
+        fixed += sum(y.m + (y.n if y.h else 0) + (y.heads + y.kv) * y.a + y.kv * y.dv + y.h for y in net.layers)
+        fixed += sum(1 + bool(y.h) for y in net.layers) - 1
     fixed += sum(y.kv * y.a for y in net.layers) if "k" in net.bias and not net.rope else 0  # common to all keys
     fixed += sum(y.kv * (y.dv or y.n) for y in net.layers) if {"v", "o"} <= net.bias else 0  # bo does what bv does
     return parameters(net) - fixed
@@ -3049,8 +3056,8 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         except ReplayError as error:
             require(error.rule == "coordinates", error.rule, str(error))
             continue
-        if heads_named and spread(net):
-            continue  # the base would grow with the heads
+        if overlap(net) or (heads_named and spread(net)):
+            continue  # other kinds of coordinates; the base would grow with the heads
         members.append(net)
     require(bool(members), "coordinates", "no member of the family meets the conditions")
     check_coordinates(members, source, file)
@@ -3061,7 +3068,8 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         at = dict(zip(family.names, sizes, strict=True))
         value = sum(c * prod(at[name] ** power for name, power in powers.items()) for c, powers in terms)
         require(value == chart_size(raw(family, at), family.forms), "claim", f"the polynomial is wrong at {at}")
-    more = ", and dv >= a" if heads_named else ""
+    more = ", and kv max(a, dv) <= d" if family.values("dv") else ""
+    more += ", dv >= a" if heads_named else ""
     return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate{more}"
 
 
@@ -3106,11 +3114,17 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
 def chart_applies(net: Network, unit: int) -> Units:
     """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the units."""
     one_token = net.kind == "lightning" and net.t == 1 and not net.rope
-    plain = net.kind != "mlp" and not (net.norm == "layer" or (net.alone and not one_token))
-    require(plain, "coordinates", "attention without LayerNorm, of several tokens (lightning: or one) only")
+    plain = net.kind != "mlp" and not (net.alone and not one_token)
+    require(plain, "coordinates", "attention of several tokens (lightning: or one) only")
     softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
     require(softmax or not (net.ffn or net.norm or net.bias), "coordinates", "ffn, norm and bias with softmax, skip and no power 1 only")
-    widths = [net.layers[0].m, *(y.n for y in net.layers)]
+    if mean := int(net.norm == "layer"):
+        alone = net.kind == "softmax" and len(net.layers) == 1 and not net.rope and all(y.dv for y in net.layers)
+        require(alone, "coordinates", "LayerNorm with softmax, dv, no rope, and layers apart or one only")
+        letters = set("qvo") | (set("ud") if net.ffn else set())
+        require(letters <= net.bias, "coordinates", "LayerNorm with the biases that take up its shift only")
+        require(all(y.act in ("", "silu", "gelu") for y in net.layers), "coordinates", "LayerNorm with silu and gelu only")
+    widths = [w - mean for w in (net.layers[0].m, *(y.n for y in net.layers))]
     core = widths[1] if len(widths) > 2 else min(widths)
     require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
     require(min(widths) >= core >= 2 * unit, "coordinates", "the hidden width exceeds another one, or is too small")
@@ -3129,12 +3143,14 @@ def chart_applies(net: Network, unit: int) -> Units:
             rows = max(rows, y.a)
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
-            fits = max(y.a, y.dv) <= y.m if i in forms else y.kv * reserved(y, unit) <= y.m
-            require(fits, "coordinates", "the blocks overlap")
+            w = max(y.a, y.dv) if i in forms else reserved(y, unit)
+            require(w <= y.m - mean, "coordinates", "a block is wider than what is read")
+            shared = net.kind == "softmax" and not net.rope and y.dv >= y.a
+            require(i in forms or y.kv * w <= y.m - mean or shared, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
     pairs = min(rows, core // 2) if rows > 1 else 0
-    return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms)
+    return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms, mean)
 
 
 MAX_SPREAD = 4
@@ -3145,36 +3161,46 @@ def spread(net: Network) -> bool:
     return any(y.kv > 1 and (net.kind == "lightning" or y.dv < y.a) for y in net.layers)
 
 
+def overlap(net: Network) -> bool:
+    """Say whether the groups of some layer have more rows than there are coordinates to read."""
+    unit, mean = 2 if net.rope else 1, int(net.norm == "layer")
+    return any(y.kv > 1 and y.kv * reserved(y, unit) > y.m - mean for y in net.layers)
+
+
 def reserved(layer: Layer, unit: int) -> int:
     """Return w, the number of coordinates reserved for one group."""
     return -(-max(layer.a, layer.dv) // unit) * unit
 
 
-def tie(net: Network, i: int, number: int, units: Units) -> Tie | None:
-    """Return what unit `number` of the stream that layer i (from 0) reads is tied to."""
+def tie(net: Network, i: int, number: int, units: Units) -> Ties:
+    """Return what unit `number` of the stream that layer i (from 0) reads is tied to: the rows of all groups, one after
+    the other, go round its coordinates."""
     layer, inside = net.layers[i], units.inside(number)
     if i + 1 in units.forms:  # one group; query/key row k is tied to unit k, value row k to coordinate k
         scores, values = int(number < layer.a), len([c for c in inside if c < layer.dv])
-        return Tie(0, scores, values, number) if scores or values else None
-    group, row = divmod(inside[0], reserved(layer, units.size))
-    values = min(max(layer.dv - row, 0), len(inside))
-    scores = min(max(layer.a - row, 0), len(inside))
-    if group >= layer.kv or not (scores or values):
-        return None
-    return Tie(group, min(scores, 1), values, row // 2) if net.rope else Tie(group, scores, values, row)
+        return (Tie(0, scores, values, number),) if scores or values else ()
+    w, found = reserved(layer, units.size), []
+    for place in range(inside[0], layer.kv * w, layer.m - units.mean):
+        group, row = divmod(place, w)
+        values = min(max(layer.dv - row, 0), len(inside))
+        scores = min(max(layer.a - row, 0), len(inside))
+        if scores or values:
+            found.append(Tie(group, min(scores, 1), values, row // 2) if net.rope else Tie(group, scores, values, row))
+    return tuple(found)
 
 
-def ties(net: Network, place: Place, units: Units) -> list[Tie | None]:
+def ties(net: Network, place: Place, units: Units) -> list[Ties]:
     """Return what a unit is tied to, layer by layer: input units exist for the first layer only, output units for none."""
     home, number = place
     layers = range(len(net.layers))
-    return [tie(net, i, number, units) if home in "pc" or (home == "i" and not i) else None for i in layers]
+    return [tie(net, i, number, units) if home in "pc" or (home == "i" and not i) else () for i in layers]
 
 
 def hidden(net: Network, place: Place, units: Units) -> list[tuple[int, ...]]:
-    """Return how many hidden units j of each layer's ffn are tied to each coordinate: those with j = coordinate mod width."""
-    inside = units.inside(place[1])
-    return [tuple(len(range(c, y.h, y.n)) for c in inside) if y.h else () for y in net.layers]
+    """Return how many hidden units j of each layer's ffn are tied to each coordinate that is read: those with j = coordinate
+    mod the number of these."""
+    home, inside = place[0], units.inside(place[1])
+    return [tuple(len(range(c, y.h, y.n - units.mean)) * (home != "o") for c in inside) if y.h else () for y in net.layers]
 
 
 def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind]:
@@ -3183,14 +3209,16 @@ def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind
     blocks, apart = (net.layers[0].kv, reserved(net.layers[0], 1)) if spread(net) else (1, 0)
     start = [core[g * apart + k] for g in range(blocks) for k in range(base)]
     places = [place for place in core if place not in start]
-    for home, width in (("i", net.layers[0].m), ("o", net.layers[-1].n)):
+    for home, width in (("i", net.layers[0].m - units.mean), ("o", net.layers[-1].n)):
         places += [(home, k) for k in range(units.core, units.pairs + (width - 2 * units.pairs) // units.size)]
     classes: dict[Any, list[Place]] = {}
+    rounds = 1 + max(y.kv * reserved(y, units.size) // (y.m - units.mean) for y in net.layers)
+    source.spend(len(net.layers) * len(places) * rounds * 5000, "too many types")
     for place in places:
-        shown = tuple(t and t[:3] for t in ties(net, place, units))
+        shown = tuple(tuple(t[:3] for t in each) for each in ties(net, place, units))
         classes.setdefault((place[0], shown, tuple(hidden(net, place, units))), []).append(place)
     require(len(classes) <= 512, "caps", "too many kinds of coordinates")
-    source.spend(len(net.layers) * (len(places) + len(classes) ** 2) * 5000, "too many types")
+    source.spend(len(net.layers) * len(classes) ** 2 * rounds * 5000, "too many types")
     members = list(classes.values())
     found = {relabelled(net, start, [each[0]], units) for each in members}
     found |= {relabelled(net, start, [], units)} if base else set()
@@ -3221,15 +3249,15 @@ def relabelled(net: Network, start: list[Place], outside: list[Place], units: Un
     for i in range(len(net.layers)):
         groups: list[int] = []
         planes: list[tuple[int, int]] = []
-        made: list[Tie | None] = []
-        for t in [each[i] for each in every]:
-            if t is None:
-                made.append(None)
-                continue
-            groups += [t.group] * (t.group not in groups)
-            plane = (0, t.plane) if net.rope else (t.group, t.plane)  # angles are shared by groups
-            planes += [plane] * (t.scores if plane not in planes else 0)  # one for each row or, with rope, plane
-            made.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
+        made: list[Ties] = []
+        for unit in [each[i] for each in every]:
+            here = []
+            for t in unit:
+                groups += [t.group] * (t.group not in groups)
+                plane = (0, t.plane) if net.rope else (t.group, t.plane)  # angles are shared by groups
+                planes += [plane] * (t.scores if plane not in planes else 0)  # one for each row or, with rope, plane
+                here.append(Tie(groups.index(t.group), t.scores, t.values, planes.index(plane) if t.scores else 0))
+            made.append(tuple(here))
         layers.append(tuple(made))
     counts = [hidden(net, place, units) for place in start + outside]
     tied = tuple(tuple(n for each in counts for n in each[i]) for i in range(len(net.layers)))
@@ -3245,18 +3273,19 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
     core, entering, leaving = (len(kind.coordinates(homes, unit)) for homes in ("pc", "i", "o"))
     if not core and (len(net.layers) > 1 or not entering or not leaving):
         # no path from input to output: nothing is seen here, so no free entry may have its support here
-        silent = not any(t and t.scores for t in kind.layers[0])
+        silent = not any(t.scores for ties in kind.layers[0] for t in ties)
         require(silent, "coordinates", f"entries of type {kind.label} reach no output: this needs a larger base")
         return
     layers, last = [], len(net.layers) - 1
     for i, (layer, here) in enumerate(zip(net.layers, kind.layers, strict=True)):
-        groups = max([t.group + 1 for t in here if t], default=1)
-        rows = unit * max([t.plane + t.scores for t in here if t and t.scores], default=1)
+        present = [t for ties in here for t in ties]
+        groups = max([t.group + 1 for t in present], default=1)
+        rows = unit * max([t.plane + t.scores for t in present if t.scores], default=1)
         heads = groups * (layer.heads // layer.kv)
-        m, n = core + (0 if i else entering), core + (leaving if i == last else 0)
+        m, n = core + (0 if i else entering + leaving * made.mean), core + (leaving if i == last else 0)
         units = max(sum(kind.hidden[i]), 1) if layer.h else 0
         layers.append(Layer(m, n, rows, heads, groups, layer.dv and core, units, layer.act))
-    small = affordable(net._replace(layers=tuple(layers), t=tokens))
+    small = affordable(net._replace(layers=tuple(layers), t=tokens, norm="rms" if net.norm else ""))  # about its mean
     point = source.under(f"coordinates/{kind.label}/")
 
     packed, flat, columns = source.packed(), [], []
@@ -3266,8 +3295,11 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
         for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(width))):
             value, column = entry(small, kind, made, i, letter, b, r, c)
             flat.append(point.value(tensor, k) if value is None else value)
-            columns.append(column and not (shifts and letter == constant))  # what `after` does
+            unseen = letter == "bo" != constant and r >= core and made.mean  # constants that are not read add up
+            columns.append(column and not (unseen or (shifts and letter == constant)))  # what `after` does
     before, after = ([kind.spans({u}) for u, _ in kind.coordinates(homes, unit)] for homes in ("pci", "pco"))
+    read = len(before)
+    before += [False] * (small.layers[0].m - read)
     columns += before + after if shifts else []
     count = sum(columns)
     if not count:
@@ -3278,9 +3310,10 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
     w, draw, used = tensors(small, ring.variables), drawer(point, point), 0
     moved = ring.variables[len(flat) :]
     for n in range(inputs if not small.norm else ROOT_TRIES * inputs):
-        if small.norm and not rooted(small, point, flat, n):
+        given = [[x if k < read else 0 for k, x in enumerate(token)] for token in point.tokens(small, n)]
+        if small.norm and not rooted(small, point, flat, given, n):
             continue
-        stream = [[(x, 0) for x in token] for token in point.tokens(small, n)]
+        stream = [[(x, 0) for x in token] for token in given]
         if shifts:
             stream = add(ring, stream, [moved[: len(before)]] * tokens)
         result = forward(small, ring, w, stream, draw, n)
@@ -3294,11 +3327,14 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
     require(rank == count, "coordinates", f"the block of type {kind.label} has rank {rank} of {count} columns")
 
 
-def rooted(small: Network, point: Source, flat: list[int], n: int) -> bool:
-    """Say whether all roots of the norms exist at input n."""
+def rooted(small: Network, point: Source, flat: list[int], given: list[list[int]], n: int) -> bool:
+    """Say whether all roots of the norms exist at input n, the tokens `given`, and no denominator is 0."""
     try:
-        forward(small, Modular(point.p), tensors(small, flat), point.tokens(small, n), drawer(point, point), n)
+        forward(small, Modular(point.p), tensors(small, flat), given, drawer(point, point), n)
     except RootError:
+        return False
+    except ReplayError as error:
+        require(error.rule == "denominator", error.rule, str(error))
         return False
     return True
 
@@ -3313,6 +3349,8 @@ def entry(
     fixed: int | None = None
     if letter in ("g1", "g2"):
         return 1, False
+    if letter in "QKVGU" and c >= len(reads):
+        return 0, False  # written only
     if (letter == "bk" and not small.rope) or (letter == "bv" and "o" in small.bias):
         return 0, False  # does nothing, or what bo does
     if letter in ("bo", "bd") or (letter == "bv" and not layer.dv):
@@ -3335,7 +3373,7 @@ def entry(
         per_group = layer.heads // layer.kv
         group, first = (b // per_group, b % per_group == 0) if letter in ("Q", "O", "bq") else (b, True)
         row, other = (c, writes[r]) if letter == "O" else (r, reads[c])
-        members = [(u, t) for u, t in enumerate(here) if t and t.group == group]
+        members = [(u, t) for u, ties in enumerate(here) for t in ties if t.group == group]
         if letter in ("Q", "K", "bq", "bk"):
             tied = {unit * t.plane + k: (u, k) for u, t in members for k in range(unit * t.scores)}
         else:
