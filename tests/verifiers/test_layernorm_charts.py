@@ -9,7 +9,13 @@ from neuromanifold.numerics.notation import parse
 from neuromanifold.numerics.rings import DEFAULT_PRIME, PrimeField
 from neuromanifold.verifiers import replay as checker
 from neuromanifold.verifiers.certificate import _attempt
-from neuromanifold.verifiers.coordinates.certify import NotCovered, chart_size, coordinate_certificate, token_choices, uncovered
+from neuromanifold.verifiers.coordinates.certify import (
+    NotCovered,
+    chart_size,
+    coordinate_certificate,
+    token_choices,
+    uncovered,
+)
 from neuromanifold.verifiers.coordinates.types import overlaps
 from neuromanifold.verifiers.reductions import reduce
 

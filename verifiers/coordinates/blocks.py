@@ -76,6 +76,8 @@ def _usable(program: Program, ring: PrimeField, bound: dict[str, Array], point: 
     """The first input numbers at which all roots exist."""
     found: list[int] = []
     for start, sieve, _ in batches(program, point, ring, bound, limit=TRIES * wanted // BATCHES[0] + 1):
+        if start >= TRIES * wanted:
+            break
         found += [start + int(n) for n in np.flatnonzero(sieve.good)]
         if len(found) >= wanted and found[wanted - 1] < TRIES * wanted:
             return found[:wanted]
