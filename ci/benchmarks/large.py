@@ -17,7 +17,7 @@ from table import Table
 
 PROGRAM = str(Path(sys.executable).with_name("neuromanifold"))
 REPLAY = str(Path(__file__).parents[2] / "verifiers" / "replay.py")
-DIRECT = ("softmax d={n},{n},{n},{n} a={a} t=3 skip dv={a} heads=4 ffn={n}:silu bias=qkvo", (8, 12, 16, 23))
+DIRECT = ("softmax d={n},{n},{n},{n} a={a} t=3 skip dv={a} heads=4 ffn={n}:silu bias=qkvo", (8, 12, 16, 23, 33))
 COORDINATES = ("softmax d={n},{n},{n} a={a} t=16", (32, 64, 96))
 LARGEST_REPLAY = 2_000  # of a dense minor; larger ones take minutes in Python integers, and `verify` uses numpy
 
