@@ -15,7 +15,7 @@ ENTRIES = 1.2e-7  # an entry of the Jacobian: made, moved and reduced a few time
 SATURATION = 1.3  # eliminations, where inputs come to add few rows each
 DRAWS = 5e-8  # a drawn entry of the side condition's points
 REPLAY = 8e-9  # a column cubed, in Python integers
-COORDINATE_SECONDS = 2e-5  # a squared column of the largest block
+COORDINATE_SECONDS, COORDINATE_REPLAY = 2e-5, 2e-4  # a squared column of the largest block
 OVERHEAD = 0.03
 DIRECT_PARAMETERS = 150  # up to here a direct proof is hardly slower, and its certificate shows a minor of the network itself
 
@@ -60,7 +60,7 @@ def predict(network: Network) -> Cost:
     """
     if prefers_coordinates(network):
         columns = block_columns(network)
-        return Cost(0.3 + COORDINATE_SECONDS * columns**2, 8 * 12 * columns**2 + (1 << 26), 0.3 + REPLAY * columns**3)
+        return Cost(0.3 + COORDINATE_SECONDS * columns**2, 8 * 12 * columns**2 + (1 << 26), 0.05 + COORDINATE_REPLAY * columns**2)
     return direct(network)
 
 

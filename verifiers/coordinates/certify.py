@@ -24,6 +24,7 @@ TOKENS = (2, 3, 4)
 FIXED_TOKENS = f"rope or alibi without a causal mask fix the number of tokens, and at most {TOKENS[-1]} are covered: take t <= {TOKENS[-1]}, or causal"
 BASES = (0, 1, 2)
 MAX_COLUMNS = 1_200  # of the largest block, about: what the checker replays within its budget
+MAX_PARAMETERS = 20_000  # of a block's small network: the cap of the checker
 MAX_SPREAD = 4  # groups with base units of their own: all of them are in every block
 MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
 
@@ -181,7 +182,8 @@ def block_columns(network: Network) -> int:
         return max(map(block_columns, parts(network)))
     unit = unit_size(network)
     hidden = sum(3 * unit**2 * (y.ffn.hidden // y.n + 1) for y in network.layers if y.ffn)
-    return 2 * (hidden + sum(unit**2 * (2 * y.per_group + 2) for y in network.layers))
+    groups = [-(-y.kv * block_width(network, y) // max(read_width(network, y.m), 1)) for y in network.layers]  # tied to one coordinate
+    return 2 * (hidden + sum(unit**2 * (2 * y.per_group + 2) * g for y, g in zip(network.layers, groups, strict=True)))
 
 
 def coordinate_certificate(network: Network, seed: int = 0, deadline: float | None = None) -> dict[str, Any]:
@@ -318,6 +320,8 @@ def short_block(
     columns = int(small.columns.sum()) if small else 0
     if not small or not columns:
         return None
+    if small.network.parameters > MAX_PARAMETERS:
+        return f"the block of type {kind.label} has {small.network.parameters} parameters, more than the checker replays ({MAX_PARAMETERS})"
     try:
         found = block_rank(small, seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring.p)
     except NotInvertible:
