@@ -145,9 +145,9 @@ def free_scores(network: Network) -> tuple[tuple[Reduction, ...], Network, tuple
             steps.append(Reduction("wider-heads" if y.a < size else "head-width", y.index, size))
         if y.dv is None:
             continue
-        constant = "v" in network.bias
-        dv = min(y.dv, y.m + constant, y.n)
-        if dv < y.dv:  # with keys and values of their own the heads need no more
+        dv = y.dv
+        if dv > y.n:  # with keys and values of their own the heads need no more than this
+            dv = min(y.m + ("v" in network.bias), outputs(network, y))
             steps.append(Reduction("value-width", y.index, dv))
         if dv < y.n:
             steps.append(Reduction("wider-values", y.index, y.n))

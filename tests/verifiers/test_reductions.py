@@ -161,3 +161,11 @@ def test_free_scores_of_grouped_heads_with_a_key_bias_replay() -> None:
     proof = prove_bounds(network)
     assert proof.lower == rank(network) <= proof.upper
     assert replay(dumps(proof.certificate)).verdict == "valid"
+
+
+def test_free_scores_of_heads_of_which_few_rows_are_read_replay() -> None:
+    """The value width that heads need, before it is made square, is that of the rows that the ffn reads."""
+    network = parse("lightning d=3,2 a=1 t=1 heads=3 kv=1 dv=3 ffn=1:2")
+    proof = prove_bounds(network)
+    assert proof.lower == rank(network) <= proof.upper == 11
+    assert replay(dumps(proof.certificate)).verdict == "valid"
