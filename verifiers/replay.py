@@ -2845,6 +2845,8 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
     if "layers" in lower:
         nets, kept = [alone for member in nets for alone in layers_apart(member, tokens)], tokens - 1
         shifts = bool(net.bias & set("vod"))  # constants that other layers add
+        injective = bool(net.ffn or not shifts or "o" in net.bias) or not any(overlap(member) for member in nets)
+        require(injective, "coordinates", "the value biases of blocks that overlap are more than the constants they make")
 
     made = [chart_applies(member, unit) for member in nets]
     require(not base or not any(overlap(member) for member in nets), "coordinates", "blocks that overlap have an empty base")

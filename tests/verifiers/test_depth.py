@@ -116,6 +116,20 @@ def test_constants_of_other_layers_are_columns(monkeypatch):
     assert verdict(wrong).rule == "coordinates"
 
 
+@pytest.mark.parametrize("more", ["", " norm=rms"])
+def test_value_biases_of_blocks_that_overlap_make_fewer_constants_than_there_are(more, monkeypatch):
+    """Three groups of three rows: nine biases, three constants. With bias o they are bo's, and the blocks may overlap."""
+    network = parse("softmax d=3,3,3 a=3 t=3 heads=3 dv=3 skip bias=v" + more)
+    assert upper_bound(network, 0, PrimeField(DEFAULT_PRIME)).value == chart_size(network) - 2 * (9 - 3)
+    with pytest.raises(NotCovered, match="more than the constants"):
+        coordinate_certificate(network)
+    monkeypatch.setattr(certify, "uncovered", lambda network: None)
+    found = verdict(coordinate_certificate(network))
+    assert (found.verdict, found.rule) == ("invalid", "coordinates") and "more than the constants" in found.message
+    monkeypatch.undo()
+    assert verdict(coordinate_certificate(parse(str(network).replace("bias=v", "bias=vo")))).verdict == "valid"
+
+
 def test_the_dimension_is_at_least_that_of_the_layers_alone_with_one_token_less():
     """The inequality itself, where no coordinate point exists."""
     draw = random.Random(12)

@@ -68,10 +68,13 @@ def chart_redundancy(network: Network) -> tuple[tuple[str, int], ...]:
 
 def uncovered(network: Network) -> str | None:
     """The first condition of a coordinate certificate that fails, in words, or None."""
-    for part in parts(network):
+    alone = parts(network)
+    for part in alone:
         reason = _uncovered(part)
         if reason:
             return reason
+    if shifts(network) and not network.ffn and "o" not in network.bias and any(map(overlaps, alone)):
+        return "the value biases of blocks that overlap are more than the constants they make: add bias o"
     return None
 
 
