@@ -2874,7 +2874,8 @@ def check_coordinates(nets: Sequence[Network], source: Source, file: Mapping[str
 
 
 def layers_apart(net: Network, tokens: int) -> list[Network]:
-    """Return the layers as networks of their own, one token less: the others are switched off by a zero token that all see.
+    """Return the layers as networks of their own, one token less: the others are switched off by a zero token that all see,
+    and so are all hidden units but one for each coordinate that is read.
 
     Its queries, keys and values are zero, and so is the stream of it after every layer; a query with its whole weight on
     it, and a hidden unit whose sigmoid is 0, add nothing and do not move, but for constants that are common to all tokens
@@ -2884,7 +2885,9 @@ def layers_apart(net: Network, tokens: int) -> list[Network]:
     require(all(y.act in ("", *ACTIVATIONS) for y in net.layers), "coordinates", "a power is not switched off")
     require(tokens >= 3, "coordinates", "layers apart: a zero token and two more")
     require(not net.window or net.window >= tokens, "coordinates", "the window hides the zero token")
-    return [net._replace(layers=(layer,), t=net.t - 1) for layer in dict.fromkeys(net.layers)]
+    mean = int(net.norm == "layer")
+    few = [layer._replace(h=min(layer.h, max(layer.n - mean, 1))) for layer in net.layers]
+    return [net._replace(layers=(layer,), t=net.t - 1) for layer in dict.fromkeys(few)]
 
 
 def witness_of(net: Network, unit: int, tokens: int) -> Network:

@@ -2,7 +2,8 @@
 
 A zero token stays zero. A query whose weight lies on it alone gets nothing from a head, and a hidden unit whose sigmoid is 0
 gives nothing either; both are limits of free exponentials. So at such a point all layers but one are switched off, together
-with their derivatives, and the dimension is at least the sum of those of the layers alone, with one token less. Biases are zero
+with their derivatives, and the dimension is at least the sum of those of the layers alone, with one token less. In that layer
+all hidden units but one for each coordinate are switched off in turn. Biases are zero
 at the point; those that make constants move the stream all the same, by a vector common to all tokens: a *shift*.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...numerics.network import Network
+from .types import read_width
 
 LEAST_TOKENS = 3  # the zero token and two more
 
@@ -33,13 +35,15 @@ def shifts(network: Network) -> bool:
 
 
 def parts(network: Network) -> list[Network]:
-    """The different layers alone, with one token less, if the network comes apart; otherwise the network itself."""
+    """The different layers alone, with one token less and at most one hidden unit for each coordinate that is read, if the
+    network comes apart; otherwise the network itself."""
     if not comes_apart(network):
         return [network]
     layers = [
         replace(
             network, d=(y.m, y.n), a=(y.a,), heads=(y.heads,), kv=(y.kv,), t=network.t - 1,
-            dv=None if y.dv is None else (y.dv,), ffn=None if y.ffn is None else (y.ffn,),
+            dv=None if y.dv is None else (y.dv,),
+            ffn=None if y.ffn is None else (replace(y.ffn, hidden=min(y.ffn.hidden, max(1, read_width(network, y.n)))),),
         )
         for y in network.layers
     ]  # fmt: skip
