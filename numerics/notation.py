@@ -47,12 +47,12 @@ class Family:
 
     @property
     def fields(self) -> dict[str, tuple[int | str, ...]]:
-        """The sizes of each field as given, numbers, names or multiples of names; ffn is left out."""
+        """The sizes of each field as given, numbers, names or multiples of names; of ffn the hidden units."""
         words = _read_words(self.text)
         return {
-            name: tuple(int(v) if v.isdigit() else v for v in word.values)
+            name: tuple(int(v) if v.isdigit() else v for v in (value.partition(":")[0] for value in word.values))
             for name, word in words.items()
-            if name in SIZE_FIELDS
+            if name in (*SIZE_FIELDS, "ffn")
         }
 
     def __str__(self) -> str:

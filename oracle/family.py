@@ -87,6 +87,7 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
         said += [f"{a[0]} <= {dv}"] if a[0] != dv and not few else []
     else:
         said += [f"{x} <= {m}" for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if x != m and i not in forms]
+    said += [f"{d[0]} <= {hidden}" for hidden in f.get("ffn", ())]
     return _reduced(said)
 
 

@@ -2965,12 +2965,15 @@ class Family(NamedTuple):
         return " ".join(key + equals + ",".join(number(key, v, sizes) for v in values) for key, equals, values in self.words)
 
 
-NAMED = ("d", "l", "a", "dv", "heads", "kv")  # where sizes may be named
-FAMILY_KEYS = (*NAMED, "t", "window", "skip", "causal", "rope", "alibi")
+NAMED = ("d", "l", "a", "dv", "heads", "kv", "ffn")  # where sizes may be named
+FAMILY_KEYS = (*NAMED, "t", "window", "skip", "causal", "rope", "alibi", "norm", "bias")
 
 
 def number(key: str, value: str, sizes: Mapping[str, int]) -> str:
     """Return a value of a key with the number for its name, if it has one."""
+    if key == "ffn":
+        units, colon, act = value.partition(":")
+        return str(sizes.get(units, units)) + colon + act
     named = HEADS.fullmatch(value) if key == "heads" else None
     if named and named[2] in sizes:
         return str(int(named[1] or 1) * sizes[named[2]])
@@ -2987,7 +2990,8 @@ def read_family(spec: str) -> Family:
         values = value.split(",") if equals else []
         require(not words or key in FAMILY_KEYS, "spec", f"families have no {ascii(key)[:30]}")
         words.append((key, equals, values))
-        found = [HEADS.fullmatch(v) for v in values] if key == "heads" else [NAME.fullmatch(v) for v in values if key in NAMED]
+        sizes = [v.partition(":")[0] for v in values] if key == "ffn" else values
+        found = [HEADS.fullmatch(v) for v in sizes] if key == "heads" else [NAME.fullmatch(v) for v in sizes if key in NAMED]
         names |= {m[0] if key != "heads" else m[2] for m in found if m}
     require(0 < len(names) <= 6, "spec", "a family has one to six named sizes")
     return Family(tuple(words), tuple(sorted(names)))
@@ -3029,6 +3033,15 @@ def family_bounds(family: Family, least: int) -> dict[str, int]:
     return {n: kv if n in heads else tall if n in rows else wide for n in family.names}
 
 
+def hidden_names(family: Family) -> set[str]:
+    """Return the name of the hidden units, if they have one, which stands for nothing else."""
+    found = {v.partition(":")[0] for v in family.values("ffn")} & set(family.names)
+    others = {number(key, v, dict.fromkeys(found, 0)) for key in NAMED if key != "ffn" for v in family.values(key)}
+    require(not found or "0" not in others, "spec", "the name of hidden units stands for something else")
+    require(len(family.values("ffn")) <= 1, "spec", "a family has one ffn")
+    return found
+
+
 def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     """Check that all members that meet the conditions, with names at least `least`, have the dimension that a polynomial gives."""
     claim = record(file["claim"], "dimension least", "claim")
@@ -3036,12 +3049,18 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
     record(file["upper"], "rule", "upper")
     require(least >= 1, "claim", "sizes are at least 1")
     ranges = {name: range(least, bound + 1) for name, bound in family_bounds(family, least).items()}
+    apart = isinstance(file["lower"], dict) and "layers" in file["lower"]
     if family.depth:  # the layers alone are the same at every depth
         ranges[family.depth] = range(2, 3)
         alike = all(len(family.values(key)) <= 1 for key in NAMED)
         own = sum(number(key, v, {family.depth: 0}) == "0" for key in NAMED for v in family.values(key)) == 1
         require(alike and own, "spec", "a free depth has layers that are alike, and a name of its own")
-        require(isinstance(file["lower"], dict) and "layers" in file["lower"], "coordinates", "a free depth needs layers apart")
+        require(apart, "coordinates", "a free depth needs layers apart")
+    for units in hidden_names(family):  # one for each coordinate, and more
+        most = max(ranges[w][-1] if w in ranges else size(w) for w in family.values("d"))
+        ranges[units] = range(most, most + 1)
+    require(apart or not family.values("ffn"), "coordinates", "ffn needs layers apart")
+    require("layer" not in family.values("norm"), "coordinates", "families with norm=layer are not covered")
     members, count = [], prod(map(len, ranges.values()))
     require(count <= MAX_MEMBERS and count * family.layers <= 5 * MAX_MEMBERS, "caps", "too many small members")
     heads_named = any(HEADS.fullmatch(v) for v in family.values("heads"))
@@ -3061,7 +3080,8 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         except ReplayError as error:
             require(error.rule == "coordinates", error.rule, str(error))
             continue
-        if overlap(net) or (heads_named and spread(net)):
+        few = any(y.act and y.h < y.n for y in net.layers)
+        if few or overlap(net) or (heads_named and spread(net)):
             continue  # other kinds of coordinates; the base would grow with the heads
         members.append(net)
     require(bool(members), "coordinates", "no member of the family meets the conditions")
@@ -3075,6 +3095,7 @@ def check_family(file: dict[str, Any], spec: str, source: Source) -> str:
         require(value == chart_size(raw(family, at), family.forms), "claim", f"the polynomial is wrong at {at}")
     more = ", and kv max(a, dv) <= d" if family.values("dv") else ""
     more += ", dv >= a" if heads_named else ""
+    more += ", hidden units >= d" if family.values("ffn") else ""
     return f"{text} for all sizes >= {least} that meet the conditions of a coordinate certificate{more}"
 
 
@@ -3112,8 +3133,10 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
     every = {key: numbers(key, missing) for key, missing in (("a", []), ("heads", [1]), ("dv", [0]))}
     every["kv"] = numbers("kv", every["heads"])
     a, heads, dv, kv = (v * l if len(v) == 1 else v for v in (every[key] for key in ("a", "heads", "dv", "kv")))
-    layers = tuple(map(Layer, d, d[1:], a, heads, kv, dv))
-    return Network(words[0], layers, skip="skip" in words, rope="rope" in words)
+    units, _, act = number("ffn", (family.values("ffn") or ["0:"])[0], at).partition(":")
+    layers = tuple(Layer(*sizes, int(units), act) for sizes in zip(d, d[1:], a, heads, kv, dv, strict=False))
+    norm, bias = "".join(family.values("norm")), frozenset("".join(family.values("bias")))
+    return Network(words[0], layers, skip="skip" in words, rope="rope" in words, bias=bias, norm=norm)
 
 
 def chart_applies(net: Network, unit: int) -> Units:

@@ -46,4 +46,14 @@ CERTIFIED = (
     CertifiedFamily("softmax d=n l=12 heads=h a=k dv=k t=4 skip causal", "48*h*k*n - 24*h*k^2", "new here"),
     CertifiedFamily("softmax d=n l=m heads=h a=k dv=k t=4 skip causal", "4*h*k*m*n - 2*h*k^2*m", "new here"),
     CertifiedFamily("softmax d=n l=m a=k t=3 skip", "2*k*m*n + m*n^2 - k^2*m", "new here"),
+    CertifiedFamily(
+        "softmax d=n l=m heads=4h kv=h a=k dv=k t=4 skip causal rope norm=rms ffn=f:swiglu",
+        "10*h*k*m*n - h*k^2*m + 3*f*m*n - h*k*m - f*m",
+        "new here, the blocks of Llama",
+    ),
+    CertifiedFamily(
+        "softmax d=n l=m heads=h a=k dv=k t=4 skip causal norm=rms bias=qkvoud ffn=f:gelu",
+        "4*h*k*m*n - 2*h*k^2*m + 2*f*m*n + h*k*m + f*m + 2*m*n",
+        "new here",
+    ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-from ...numerics.network import MAX_LAYERS, Network, NetworkError
+from ...numerics.network import ACTIVATIONS, MAX_LAYERS, Network, NetworkError
 from ...numerics.notation import Family, multiple
 from ...numerics.rings import DEFAULT_PRIME
 from ..reductions import quadratic
@@ -56,6 +56,8 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
     """The members, meeting the conditions, whose types are all the types of the family. Raises `NotCovered` if they cannot be told."""
     ranges = {n: range(least, bound + 1) for n, bound in _bounds(family, least).items()}
     ranges |= {n: range(2, 3) for n in _names(family.fields.get("l", ()))}  # the layers alone are the same at every depth
+    widest = max(ranges[w][-1] if isinstance(w, str) else w for w in family.fields["d"])
+    ranges |= {n: range(widest, widest + 1) for n in _names(family.fields.get("ffn", ()))}  # one for each coordinate, and more
     count = prod(map(len, ranges.values()))
     layers = len(family.fields["d"]) + depth(family)
     if count > MAX_MEMBERS or count * layers > 5 * MAX_MEMBERS:
@@ -76,6 +78,8 @@ def small_members(family: Family, least: int) -> Iterator[Network]:
         reason = uncovered(member)
         if overlaps(member):
             reason = "the blocks of the groups overlap: kv * max(a, dv) exceeds the width"
+        if any(y.ffn and y.ffn.hidden < y.n for y in member.layers):
+            reason = "fewer hidden units than the width"
         if spread(member) and counts:
             reason = "with a named number of heads dv >= a"
         if reason:
@@ -129,9 +133,15 @@ def _refusal(family: Family) -> str | None:
             return "a free l is covered for softmax with skip, three tokens or more and layers that are alike: give a number, as in l=3"
     if len(fields["d"]) == 1 and not 1 <= depth(family) <= MAX_LAYERS:
         return f"the number of layers is missing or not in 1..{MAX_LAYERS}: add l=, as in l=3"
-    beyond = sorted({"ffn", "norm", "bias"} & {word.partition("=")[0] for word in words})
-    if beyond:
-        return f"families with {beyond[0]} are not covered: leave it out, or ask for a network by numbers"
+    if "norm=layer" in words:
+        return "families with norm=layer are not covered: take norm=rms, or ask for a network by numbers"
+    if "ffn" in fields:
+        apart = words[0] == "softmax" and "skip" in words and depth(family) > 1 and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
+        sigmoids = all(word.rpartition(":")[2] in ACTIVATIONS for w in words if w.startswith("ffn=") for word in w.split(","))
+        if not (apart and sigmoids and len(fields["ffn"]) == 1):
+            return "families with ffn are covered for softmax with skip, one ffn that is silu, gelu or swiglu, three tokens and l >= 2 or a name"
+        if _names(fields["ffn"]) & {n for f, values in fields.items() if f != "ffn" for n in _names(values)}:
+            return "the name of the hidden units stands for nothing else: give it a name of its own"
     if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
         return "with dv all layers must be alike: give one value each"
     heads, kv = fields.get("heads", (1,))[0], fields.get("kv")
@@ -207,8 +217,12 @@ def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
         return values * l if len(values) == 1 else values
 
     heads, words, forms = each("heads", [1]), family.text.split(), quadratic_layers(family)
-    total = 0
+    bias = next((word.partition("=")[2] for word in words if word.startswith("bias=")), "")
+    hidden, gated = (f["ffn"][0], any(word.endswith(":swiglu") for word in words)) if "ffn" in f else (0, False)
+    total = l * (hidden * (2 + gated) * d[0] - hidden * gated)  # with ffn all widths are equal
     for i, (m, n, a, h, g, v) in enumerate(zip(d, d[1:], each("a", []), heads, each("kv", heads), each("dv", [0]), strict=False)):
+        total += h * a * ("q" in bias) + g * a * ("k" in bias and "rope" in words) + hidden * ("u" in bias)
+        total += n * (("o" in bias) + ("d" in bias)) + g * (v or n) * ("v" in bias and "o" not in bias)
         total += (h + g) * a * m - g * (a if "rope" in words else a * a)
         total += g * v * m + h * n * v - g * v * v if "dv" in f else g * n * m
         total -= n * n if "skip" not in words and i < l - 1 else 0
