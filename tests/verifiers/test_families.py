@@ -190,7 +190,7 @@ def test_planted_whole_blocks():
         ({"spec": spec.replace("f:silu", "m:silu")}, "spec"),
         ({"spec": spec.replace("f:silu", "2f:silu")}, "coordinates"),
         ({"spec": spec.replace("f:silu", "f:silu,f:silu")}, "spec"),
-        ({"spec": spec.replace("l=m", "l=1")}, "coordinates"),
+        ({"spec": spec.replace("l=m", "l=1")}, "claim"),  # m is no size of it
         ({"spec": spec.replace("t=4", "t=2")}, "coordinates"),
         ({"lower": together}, "coordinates"),
     ]:
