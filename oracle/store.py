@@ -1,4 +1,4 @@
-"""The store: certificates of earlier proofs, in one sqlite3 file of the user's cache folder, so that no long proof is made twice.
+"""The store: certificates of earlier direct proofs, in one sqlite3 file of the user's cache folder, so that no long proof is made twice.
 
 It never makes an answer better than a certificate does, and it is never a reason to fail: what cannot be read, written,
 or does not fit is as if it were not there, and a message says so where a user may want to know.
@@ -47,11 +47,12 @@ def folder() -> Path:
 
 
 class Store:
-    """Proofs whose bounds meet, by network, seed and the sources of the engine that made them.
+    """Direct proofs whose bounds meet, by network, seed and the sources of the engine that made them.
 
     Guaranteed: what `find` returns is what `keep` was given for the same network, seed and sources (a digest), it fits the
     network, and where that is quick its certificate was replayed just now. Not guaranteed: that a certificate whose replay
-    takes longer was replayed; `verify` does. Several processes may use one file. Nothing here raises, except for `KeyboardInterrupt`.
+    takes longer was replayed (`verify` does), so that whoever may write the file can plant an answer. Coordinate certificates
+    are not kept: they are made again as quickly as they are replayed. Several processes may use one file. Nothing here raises, except for `KeyboardInterrupt`.
     """
 
     def __init__(self, report: Callable[[str], None], path: Path | None = None):
@@ -65,7 +66,8 @@ class Store:
 
     def keep(self, proof: Proof, seed: int) -> None:
         """Keep a proof whose bounds meet, for the next time."""
-        if proof.certificate is None or proof.lower < proof.upper:
+        below = (proof.certificate or {}).get("lower") or {}
+        if below.get("rule") != "minor" or proof.lower < proof.upper:
             return
         text = json.dumps({"redundancy": proof.redundancy, "certificate": proof.certificate}, separators=(",", ":"))
         row = (*_key(proof.network, seed), text, _digest(text), time.time())
@@ -153,7 +155,7 @@ def _proof(network: Network, text: Any, digest: Any) -> Proof | None:
     """The proof of a row, or None where anything about it is not as it must be."""
     if not isinstance(text, str) or _digest(text) != digest:
         return None
-    from ..verifiers.certificate import Proof
+    from ..verifiers.certificate import REPLAYED_PARAMETERS, Proof
     from ..verifiers.cost import direct
     from ..verifiers.replay import replay
 
@@ -165,6 +167,7 @@ def _proof(network: Network, text: Any, digest: Any) -> Proof | None:
         lower, upper = claim["lower"], claim["upper"]
         fits = certificate["spec"] == str(network) and certificate["holes"] == [] and 0 <= lower == upper
         fits = fits and sum(n for _, n in redundancy) == network.parameters - upper
+        fits = fits and certificate["lower"]["rule"] == "minor" and network.parameters <= REPLAYED_PARAMETERS
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if not fits:

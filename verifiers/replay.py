@@ -3134,7 +3134,7 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
     every["kv"] = numbers("kv", every["heads"])
     a, heads, dv, kv = (v * l if len(v) == 1 else v for v in (every[key] for key in ("a", "heads", "dv", "kv")))
     units, _, act = number("ffn", (family.values("ffn") or ["0:"])[0], at).partition(":")
-    layers = tuple(Layer(*sizes, int(units), act) for sizes in zip(d, d[1:], a, heads, kv, dv, strict=False))
+    layers = tuple(map(Layer, d, d[1:], a, heads, kv, dv, [int(units)] * l, [act] * l))
     norm, bias = "".join(family.values("norm")), frozenset("".join(family.values("bias")))
     return Network(words[0], layers, skip="skip" in words, rope="rope" in words, bias=bias, norm=norm)
 

@@ -1,5 +1,6 @@
 """The store of certificates: found again, never trusted, never a reason to fail."""
 
+import hashlib
 import json
 import sqlite3
 import subprocess
@@ -178,3 +179,18 @@ def test_the_folder_can_be_moved(monkeypatch, tmp_path):
     assert store.folder() == tmp_path
     monkeypatch.delenv(store.VARIABLE)
     assert store.folder().name in ("neuromanifold",)
+
+
+def test_coordinate_certificates_are_made_again_and_a_planted_one_is_no_answer(tmp_path):
+    network = parse("softmax d=768 l=12 a=64 dv=64 heads=12 t=1024 skip causal")
+    honest = prove_bounds(network)
+    made = Store(pytest.fail, tmp_path / "s")
+    made.keep(honest, 0)
+    assert made.find(network, 0) is None
+    made.keep(prove_bounds(NETWORK), 0)
+    for lower in ({"rule": "coordinates"}, {"rule": "minor"}):
+        planted = {"spec": str(network), "holes": [], "claim": {"lower": 28311545, "upper": 28311545}, "lower": lower}
+        text = json.dumps({"redundancy": [["gauge", 7]], "certificate": planted})
+        edit(tmp_path / "s", spec=str(network), proof=text, digest=hashlib.sha256(text.encode()).hexdigest())
+        assert made.find(network, 0) is None
+    assert dimension(network, store=made).dimension == honest.lower == 27131904
