@@ -3140,7 +3140,7 @@ def raw(family: Family, at: Mapping[str, int]) -> Network:
 
 
 def chart_applies(net: Network, unit: int) -> Units:
-    """Check that the gauge-fixed chart is dominant and its blocks of coordinates disjoint; return the units."""
+    """Check that the gauge-fixed chart is dominant and its blocks of coordinates are disjoint, or may overlap; return the units."""
     one_token = net.kind == "lightning" and net.t == 1 and not net.rope
     plain = net.kind != "mlp" and not (net.alone and not one_token)
     require(plain, "coordinates", "attention of several tokens (lightning: or one) only")

@@ -144,7 +144,7 @@ def _uncovered_layer(network: Network, y: Layer) -> str | None:
     if w > read:
         return f"max(a, dv) = {w} exceeds the {read} coordinates that are read"
     if y.kv * w > read and (network.kind != "softmax" or network.rotates or (y.dv or 0) < y.a):
-        return f"kv * max(a, dv) = {y.kv * w} exceeds the width {y.m}: blocks overlap, which is covered for softmax with dv >= a, without rope"
+        return f"kv * max(a, dv) = {y.kv * w} exceeds the {read} coordinates read: blocks overlap, which is covered for softmax with dv >= a, without rope"
     return None
 
 
