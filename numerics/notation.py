@@ -79,7 +79,7 @@ def parse_any(text: str) -> Network | Family:
     words = _read_words(text)
     names = sorted({v for w in words.values() for v in w.names()})
     if names:
-        return Family(" ".join(text.split()), tuple(names))
+        return Family(_line(words), tuple(names))
     return _build(words, {})
 
 
@@ -131,6 +131,15 @@ def _read_words(text: str) -> dict[str, _Word]:
     if not words:
         raise NotationError("the text is empty; a network looks like: lightning d=3,3,3 a=2,2 t=3", 1)
     return words
+
+
+def _line(words: dict[str, _Word]) -> str:
+    """The words as a line that the checker reads too: no leading zeros, and no l beside as many widths."""
+    kept = {field: [re.sub(r"\b0+(?=[0-9])", "", v) for v in word.values] for field, word in words.items()}
+    widths = len(kept.get("d", ()))
+    if widths > 1 and kept.get("l") == [str(widths - 1)]:
+        del kept["l"]
+    return " ".join([*kept.pop("kind"), *(field + "=" * bool(v) + ",".join(v) for field, v in kept.items())])
 
 
 def _check_values(word: _Word) -> None:

@@ -120,11 +120,12 @@ def _blocks(certificate: dict[str, Any]) -> list[str]:
     ]
     if "layers" in lower:
         lines.append("  Each layer is looked at alone: a zero token that all others see can switch the other layers off.")
+        lines += ["  Of its hidden units one for each coordinate is: the others can be switched off, too."] * ("ffn=" in certificate["upper"]["spec"])
     lines.append("  Sets of one type have the same block.")
-    lines.append(f"  With {lower['tokens']} tokens, seed {seed} and p = {p} these {len(found)} have full column rank mod p:")
-    width = max(map(len, found))
-    shown = list(found.items())[:MAX_BLOCKS]
-    lines += [f"    {label:<{width}}  rank {columns} of {columns} columns" for label, columns in shown]
+    tokens = lower["tokens"] - ("layers" in lower)  # without the zero token
+    lines.append(f"  With {tokens} token{'s' * (tokens > 1)}, seed {seed} and p = {p} these {len(found)} have full column rank mod p:")
+    width = max(len(label) for label, _ in found)
+    lines += [f"    {label:<{width}}  rank {columns} of {columns} columns" for label, columns in found[:MAX_BLOCKS]]
     lines += [f"    ... and {len(found) - MAX_BLOCKS} more"] if len(found) > MAX_BLOCKS else []
     lines.append("  Every free entry belongs to one block, so the generic rank over Q is at least their number (verifiers/coordinates/PROOFS.md).")
     return lines

@@ -66,16 +66,19 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
     unit = 2 if "rope" in found.text.split() else 1
     d = [str(v) for v in (f["d"] * (depth(found) + 1) if len(f["d"]) == 1 else f["d"])]
     a = [str(v) for v in (f["a"] * (len(d) - 1) if len(f["a"]) == 1 else f["a"])]
-    core = d[1] if len(d) > 2 else f"min({d[0]}, {d[1]})" if d[0] != d[1] else d[0]
+    alike = "skip" in found.text.split()
+    core = d[1] if len(d) > 2 or alike else f"min({d[0]}, {d[1]})" if d[0] != d[1] else d[0]
     said = [f"{name} >= {least}" for name in found.names if least > 1]
-    said += [f"{v} = {core}" for v in d[1:-1] if v != core]
-    said += [f"{core} <= {v}" for v in (d[0], d[-1]) if v != core and len(d) > 2]
+    said += [f"{v} = {core}" for v in (d if alike else d[1:-1]) if v != core]
+    said += [f"{core} <= {v}" for v in (d[0], d[-1]) if v != core and len(d) > 2 and not alike]
     said.append(f"{core} >= {max(2, base) * unit}")
     said += [_half(x, core, m == core) for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if i in forms and x != "1"]
     if unit == 2:
         said += [f"{v} even" for v in dict.fromkeys([*a, *d]) if not v.isdigit()]
     if "dv" in f:
         dv, groups = str(f["dv"][0]), str(f.get("kv", f.get("heads", (1,)))[0])
+        few = groups == "1" or (groups.isdigit() and int(groups) <= MAX_SPREAD and unit == 1)
+        said += [f"{a[0]} <= {dv}"] if a[0] != dv and not few else []
         if unit == 2:  # blocks of whole planes
             said += [f"{dv} even"] * (not dv.isdigit() and dv not in (*a, *d))
             dv = str(int(dv) + int(dv) % 2) if dv.isdigit() else dv
@@ -83,8 +86,6 @@ def _conditions(found: Family, least: int, base: int, forms: frozenset[int]) -> 
         rows = dict.fromkeys([*(x for x in (a[0], dv) if not x.isdigit()), *sorted(largest, key=int)[-1:]])
         row = next(iter(rows)) if len(rows) == 1 else f"max({', '.join(rows)})"
         said.append(f"{_product(groups, row)} <= {d[0]}")
-        few = groups.isdigit() and int(groups) <= MAX_SPREAD and unit == 1
-        said += [f"{a[0]} <= {dv}"] if a[0] != dv and not few else []
     else:
         said += [f"{x} <= {m}" for i, (x, m) in enumerate(zip(a, d, strict=False), 1) if x != m and i not in forms]
     said += [f"{d[0]} <= {hidden}" for hidden in f.get("ffn", ())]

@@ -17,6 +17,7 @@ CHARTS = [
     "lightning d=12,12,12 a=1,2 t=3",
     "softmax d=12,12,12,12 a=3 t=8 heads=4 kv=2 dv=3 skip causal bias=qk",
     "softmax d=768 l=12 a=64 t=1024 heads=12 dv=64 skip causal bias=qkvoud norm=layer ffn=3072:gelu",
+    "softmax d=6,6,6,6 a=3 t=3 heads=2,4,2 kv=2,2,1 dv=3 skip ffn=4:silu,9:swiglu,1:gelu",  # one label, other columns
     "softmax d=4096 l=32 a=128 dv=128 heads=32 kv=8 t=4096 skip causal rope norm=rms ffn=14336:swiglu",
 ]
 
@@ -45,7 +46,8 @@ def test_coordinate_proofs(spec):
     blocks = blocks_of(reduced, certificate["lower"])
     shown = re.findall(r"^    (\S+) +rank (\d+) of (\d+) columns$", text, re.MULTILINE)
     assert 3 <= len(shown) == min(len(blocks), 12)
-    assert all(blocks[label] == int(rank) == int(columns) for label, rank, columns in shown)
+    assert [(label, int(rank)) for label, rank, _ in shown] == blocks[:12]
+    assert all(rank == columns for _, rank, columns in shown)
     assert ("a zero token" in text) == ("layers" in certificate["lower"])
 
 
@@ -57,7 +59,7 @@ def test_the_blocks_of_all_sets_have_all_free_entries():
     tied, free = 2, 4
     sets = {"c:0": tied, "c:-": free, "cc:0,0": 1, "cc:0,-": tied * free, "cc:-,-": free * (free - 1) // 2}
     total = 0
-    for label, columns in blocks_of(parse(spec), lower).items():
+    for label, columns in blocks_of(parse(spec), lower):
         homes, ties = label.removeprefix("0").split(":")
         kind = ",".join("-" if tie == "-" else "0" for tie in ties.split(";")[0].split(","))
         total += sets.pop(f"{homes}:{kind}") * columns
@@ -69,3 +71,12 @@ def test_what_is_not_proven():
     text = explain("softmax d=768 l=12 a=64 t=1024 heads=12 dv=64 skip causal norm=layer ffn=3072:gelu")
     assert "what is proven is 0 <= dimension <= 84971520" in text
     assert "exceed the budget" in text
+
+
+def test_layers_of_which_a_type_has_other_columns_are_all_shown():
+    """Two groups of one head, and of two: one label, and one more Q and O of each group in the second layer."""
+    network = parse("softmax d=4 l=2 a=2 dv=2 heads=2,4 kv=2 t=3 skip")
+    lower = coordinate_certificate(network)["lower"]
+    alone = [blocks_of(parse(f"softmax d=4 l=2 a=2 dv=2 heads={h} kv=2 t=3 skip"), lower) for h in (2, 4)]
+    assert len({label for label, _ in alone[0] + alone[1]}) < len({*alone[0], *alone[1]})
+    assert {*blocks_of(network, lower)} == {*alone[0], *alone[1]}

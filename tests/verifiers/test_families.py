@@ -151,6 +151,38 @@ def test_other_families(spec, dimension):
 GOOD = "lightning d=p,q,q,r a=1,2,2 t=3"
 
 
+@pytest.mark.parametrize(
+    ("spec", "line", "dimension"),
+    [
+        ("lightning d=p,q,q,r  l=03 a=02 t=3", "lightning d=p,q,q,r a=2 t=3", "p*q + q*r - q^2 + 4*p + 8*q - 15"),
+        ("softmax d=n,n l=1 a=2 dv=2 heads=02 t=3 skip", "softmax d=n,n a=2 dv=2 heads=2 t=3 skip", "16*n - 16"),
+        ("softmax d=n l=2 a=2 dv=2 t=3 skip ffn=012:silu", "softmax d=n l=2 a=2 dv=2 t=3 skip ffn=12:silu", "64*n - 16"),
+        ("softmax d=n,n,n a=2 t=3 skip ffn=f:swiglu bias=u", "softmax d=n,n,n a=2 t=3 skip ffn=f:swiglu bias=u", "6*f*n + 2*n^2 + 8*n - 8"),
+        ("softmax d=n,m,n a=2 t=3 skip ffn=f:silu", "softmax d=n,m,n a=2 t=3 skip ffn=f:silu", "2*f*m + 2*f*n + 2*m*n + 4*m + 4*n - 8"),
+    ],
+)
+def test_other_spellings_replay(spec, line, dimension):
+    certificate = family_certificate(parse_any(spec))
+    assert certificate["spec"] == line and certificate["claim"]["dimension"] == dimension
+    assert verdict(certificate).verdict == "valid"
+    assert verdict({**certificate, "claim": {**certificate["claim"], "dimension": f"{dimension} - 1"}}).rule == "claim"
+
+
+def test_with_rope_value_rows_of_half_a_plane_are_no_more_than_they_are():
+    """a = 4 and dv = 3 take two planes each, and would need a base in each of several groups, which has no place with rope."""
+    spec = "softmax d=n l=1 a=k t=3 heads=2 dv=3 skip causal rope"
+    assert ask(spec).conditions == ("n >= 4", "k even", "n even", "k <= 3", "2*max(k, 4) <= n")
+    assert certify.uncovered(parse_any(spec).at(n=8, k=2)) is None
+    assert certify.uncovered(parse_any(spec).at(n=8, k=4))
+    assert "k <= 3" not in ask(spec.replace("heads=2", "heads=1")).conditions
+    assert certify.uncovered(parse_any(spec.replace("heads=2", "heads=1")).at(n=8, k=4)) is None
+
+
+def test_widths_of_skip_connections_are_equal():
+    assert ask("softmax d=n,m,n a=2 t=3 skip ffn=f:silu").conditions == ("n = m", "m >= 2", "n >= 2", "n <= f")
+    assert ask("softmax d=n,m a=2 t=3 skip").conditions == ("n = m", "m >= 2", "n >= 2")
+
+
 def test_planted_certificates_are_refused():
     good = family_certificate(parse_any(GOOD))
     wrong = good["claim"]["dimension"].replace("- 16", "- 15")

@@ -294,18 +294,18 @@ def _types(alone: Sequence[Network], base: int) -> Iterator[tuple[Network, SetTy
                 yield network, kind
 
 
-def blocks_of(network: Network, lower: Mapping[str, Any]) -> dict[str, int]:
+def blocks_of(network: Network, lower: Mapping[str, Any]) -> list[tuple[str, int]]:
     """The types of the blocks that a certificate's `lower` with the rule `coordinates` is about, and how many columns each has.
 
     `network` is the one that has the chart. Types of different layers that have one name and as many columns are named once.
     """
     apart = "layers" in lower
-    found: dict[str, int] = {}
+    found: dict[tuple[str, int], None] = {}
     for part, kind in _types(parts(network) if apart else [network], lower["base"]):
         small = block(part, kind, lower["tokens"] - apart, apart and shifts(network))
         if small and small.columns.any():
-            found[kind.label] = int(small.columns.sum())
-    return found
+            found[kind.label, int(small.columns.sum())] = None
+    return list(found)
 
 
 def sees_nothing(kind: SetType) -> bool:

@@ -136,10 +136,11 @@ def _refusal(family: Family) -> str | None:
     if "norm=layer" in words:
         return "families with norm=layer are not covered: take norm=rms, or ask for a network by numbers"
     if "ffn" in fields:
-        apart = words[0] == "softmax" and "skip" in words and depth(family) > 1 and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
+        deep = (len(fields["d"]) - 1 or depth(family)) > 1
+        apart = words[0] == "softmax" and "skip" in words and deep and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
         sigmoids = all(word.rpartition(":")[2] in ACTIVATIONS for w in words if w.startswith("ffn=") for word in w.split(","))
         if not (apart and sigmoids and len(fields["ffn"]) == 1):
-            return "families with ffn are covered for softmax with skip, one ffn that is silu, gelu or swiglu, three tokens and l >= 2 or a name"
+            return "families with ffn are covered for softmax with skip, one ffn that is silu, gelu or swiglu, three tokens and two layers or more"
         if _names(fields["ffn"]) & {n for f, values in fields.items() if f != "ffn" for n in _names(values)}:
             return "the name of the hidden units stands for nothing else: give it a name of its own"
     if "dv" in fields and any(len(set(fields.get(f, ()))) > 1 for f in ("d", "a", "dv", "heads", "kv")):
@@ -219,9 +220,10 @@ def _chart_formula(family: Family, sizes: dict[str, int]) -> int:
     heads, words, forms = each("heads", [1]), family.text.split(), quadratic_layers(family)
     bias = next((word.partition("=")[2] for word in words if word.startswith("bias=")), "")
     hidden, gated = (f["ffn"][0], any(word.endswith(":swiglu") for word in words)) if "ffn" in f else (0, False)
-    total = l * (hidden * (2 + gated) * d[0] - hidden * gated)  # with ffn all widths are equal
+    total = 0
     for i, (m, n, a, h, g, v) in enumerate(zip(d, d[1:], each("a", []), heads, each("kv", heads), each("dv", [0]), strict=False)):
         total += h * a * ("q" in bias) + g * a * ("k" in bias and "rope" in words) + hidden * ("u" in bias)
+        total += hidden * (2 + gated) * n - hidden * gated
         total += n * (("o" in bias) + ("d" in bias)) + g * (v or n) * ("v" in bias and "o" not in bias)
         total += (h + g) * a * m - g * (a if "rope" in words else a * a)
         total += g * v * m + h * n * v - g * v * v if "dv" in f else g * n * m
