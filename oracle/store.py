@@ -155,7 +155,8 @@ def _proof(network: Network, text: Any, digest: Any) -> Proof | None:
     """The proof of a row, or None where anything about it is not as it must be."""
     if not isinstance(text, str) or _digest(text) != digest:
         return None
-    from ..verifiers.certificate import REPLAYED_PARAMETERS, Proof
+    from ..verifiers.certificate import Proof
+    from ..verifiers.coordinates.certify import REPLAYED_PARAMETERS
     from ..verifiers.cost import direct
     from ..verifiers.replay import replay
 

@@ -12,21 +12,19 @@ from ..numerics.device import large_field
 from ..numerics.forward import record
 from ..numerics.network import Network, UnsupportedNetwork
 from ..numerics.rings import DEFAULT_PRIME, PrimeField
-from .coordinates.certify import NotCovered, chart_redundancy, coordinate_certificate
+from .coordinates.certify import REPLAYED_PARAMETERS, NotCovered, coordinate_certificate
 from .cost import Budget, direct, prefers_coordinates
 from .discovery import discover
 from .exponents import draws_json, exponent_count, independent_draws
 from .lower import LowerBound, NoPoint, rank_lower_bound
 from .radicands import radicand_witnesses
-from .reductions import reduce
 from .tokens import token_counts
-from .upper import UpperBound, rewriting, upper_bounds, with_found
+from .upper import UpperBound, chart_bound, upper_bounds, with_found
 
 FORMAT, VERSION = "neuromanifold-certificate", 1
 RETRY_STRIDE = 1_000_003  # a bad point costs a retry at seed + attempt * stride
 ATTEMPTS = 3
 DEVICE_PARAMETERS = 8_000  # from here on a GPU is looked for: elimination by numpy takes longer than JAX and a GPU take to get ready
-REPLAYED_PARAMETERS = 20_000  # the cap of the replay: only what it can replay counts as proven
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,7 @@ def _by_coordinates(network: Network, seed: int, deadline: float | None) -> Proo
     except NotCovered:
         return None
     bounds = certificate["claim"]
-    steps, narrowed = reduce(network)
-    split = (*rewriting(network, steps), *chart_redundancy(narrowed))
-    return Proof(network, bounds["lower"], bounds["upper"], tuple(split), certificate)
+    return Proof(network, bounds["lower"], bounds["upper"], chart_bound(network).redundancy, certificate)
 
 
 def _late(deadline: float | None) -> bool:

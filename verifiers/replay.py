@@ -195,6 +195,11 @@ class Network(NamedTuple):
         return any(layer.h for layer in self.layers)
 
     @property
+    def mean(self) -> int:
+        """How many coordinates of the stream are written and not read: with LayerNorm one, in a basis with the ones."""
+        return int(self.norm == "layer")
+
+    @property
     def plain(self) -> bool:
         """The stream is read as it is written: no skip, no norm."""
         return not (self.skip or self.norm)
@@ -2779,13 +2784,12 @@ class Tie(NamedTuple):
 
 class Units(NamedTuple):
     """How coordinates come in units: `pairs` pairs, then units of `size`; `core`: units in every stream; `forms`: the layers
-    whose scores are quadratic forms, numbered from 1; `mean`: 1 with LayerNorm, where one coordinate is written and not read."""
+    whose scores are quadratic forms, numbered from 1."""
 
     size: int
     pairs: int
     core: int
     forms: frozenset[int]
-    mean: int
 
     def inside(self, number: int) -> range:
         """Return the coordinates of a unit."""
@@ -2885,8 +2889,7 @@ def layers_apart(net: Network, tokens: int) -> list[Network]:
     require(all(y.act in ("", *ACTIVATIONS) for y in net.layers), "coordinates", "a power is not switched off")
     require(tokens >= 3, "coordinates", "layers apart: a zero token and two more")
     require(not net.window or net.window >= tokens, "coordinates", "the window hides the zero token")
-    mean = int(net.norm == "layer")
-    few = [layer._replace(h=min(layer.h, max(layer.n - mean, 1))) for layer in net.layers]
+    few = [layer._replace(h=min(layer.h, max(layer.n - net.mean, 1))) for layer in net.layers]
     return [net._replace(layers=(layer,), t=net.t - 1) for layer in dict.fromkeys(few)]
 
 
@@ -3146,13 +3149,13 @@ def chart_applies(net: Network, unit: int) -> Units:
     require(plain, "coordinates", "attention of several tokens (lightning: or one) only")
     softmax = net.kind == "softmax" and net.skip and all(y.act != "1" for y in net.layers)
     require(softmax or not (net.ffn or net.norm or net.bias), "coordinates", "ffn, norm and bias with softmax, skip and no power 1 only")
-    if mean := int(net.norm == "layer"):
+    if net.mean:
         alone = net.kind == "softmax" and len(net.layers) == 1 and not net.rope and all(y.dv for y in net.layers)
         require(alone, "coordinates", "LayerNorm with softmax, dv, no rope, and layers apart or one only")
         letters = set("qvo") | (set("ud") if net.ffn else set())
         require(letters <= net.bias, "coordinates", "LayerNorm with the biases that take up its shift only")
         require(all(y.act in ("", "silu", "gelu") for y in net.layers), "coordinates", "LayerNorm with silu and gelu only")
-    widths = [w - mean for w in (net.layers[0].m, *(y.n for y in net.layers))]
+    widths = [w - net.mean for w in (net.layers[0].m, *(y.n for y in net.layers))]
     core = widths[1] if len(widths) > 2 else min(widths)
     require(all(w == core for w in widths[1:-1]), "coordinates", "the hidden widths must be equal")
     require(min(widths) >= core >= 2 * unit, "coordinates", "the hidden width exceeds another one, or is too small")
@@ -3172,13 +3175,13 @@ def chart_applies(net: Network, unit: int) -> Units:
         if y.dv:
             require(net.skip, "coordinates", "dv needs skip")
             w = max(y.a, y.dv) if i in forms else reserved(y, unit)
-            require(w <= y.m - mean, "coordinates", "a block is wider than what is read")
+            require(w <= y.m - net.mean, "coordinates", "a block is wider than what is read")
             shared = net.kind == "softmax" and not net.rope and y.dv >= y.a
-            require(i in forms or y.kv * w <= y.m - mean or shared, "coordinates", "the blocks overlap")
+            require(i in forms or y.kv * w <= y.m - net.mean or shared, "coordinates", "the blocks overlap")
         else:
             require(y.heads == 1 and y.a <= y.m, "coordinates", "without dv one head, not wider than the stream")
     pairs = min(rows, core // 2) if rows > 1 else 0
-    return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms, mean)
+    return Units(unit, pairs, pairs + (core - 2 * pairs) // unit, forms)
 
 
 MAX_SPREAD = 4
@@ -3191,8 +3194,8 @@ def spread(net: Network) -> bool:
 
 def overlap(net: Network) -> bool:
     """Say whether the groups of some layer have more rows than there are coordinates to read."""
-    unit, mean = 2 if net.rope else 1, int(net.norm == "layer")
-    return any(y.kv > 1 and y.kv * reserved(y, unit) > y.m - mean for y in net.layers)
+    unit = 2 if net.rope else 1
+    return any(y.kv > 1 and y.kv * reserved(y, unit) > y.m - net.mean for y in net.layers)
 
 
 def reserved(layer: Layer, unit: int) -> int:
@@ -3208,7 +3211,7 @@ def tie(net: Network, i: int, number: int, units: Units) -> Ties:
         scores, values = int(number < layer.a), len([c for c in inside if c < layer.dv])
         return (Tie(0, scores, values, number),) if scores or values else ()
     w, found = reserved(layer, units.size), []
-    for place in range(inside[0], layer.kv * w, layer.m - units.mean):
+    for place in range(inside[0], layer.kv * w, layer.m - net.mean):
         group, row = divmod(place, w)
         values = min(max(layer.dv - row, 0), len(inside))
         scores = min(max(layer.a - row, 0), len(inside))
@@ -3228,7 +3231,7 @@ def hidden(net: Network, place: Place, units: Units) -> list[tuple[int, ...]]:
     """Return how many hidden units j of each layer's ffn are tied to each coordinate that is read: those with j = coordinate
     mod the number of these."""
     home, inside = place[0], units.inside(place[1])
-    return [tuple(len(range(c, y.h, y.n - units.mean)) * (home != "o") for c in inside) if y.h else () for y in net.layers]
+    return [tuple(len(range(c, y.h, y.n - net.mean)) * (home != "o") for c in inside) if y.h else () for y in net.layers]
 
 
 def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind]:
@@ -3237,10 +3240,10 @@ def set_types(net: Network, units: Units, base: int, source: Source) -> set[Kind
     blocks, apart = (net.layers[0].kv, reserved(net.layers[0], 1)) if spread(net) else (1, 0)
     start = [core[g * apart + k] for g in range(blocks) for k in range(base)]
     places = [place for place in core if place not in start]
-    for home, width in (("i", net.layers[0].m - units.mean), ("o", net.layers[-1].n)):
+    for home, width in (("i", net.layers[0].m - net.mean), ("o", net.layers[-1].n)):
         places += [(home, k) for k in range(units.core, units.pairs + (width - 2 * units.pairs) // units.size)]
     classes: dict[Any, list[Place]] = {}
-    rounds = 1 + max(y.kv * reserved(y, units.size) // (y.m - units.mean) for y in net.layers)
+    rounds = 1 + max(y.kv * reserved(y, units.size) // (y.m - net.mean) for y in net.layers)
     source.spend(len(net.layers) * len(places) * rounds * 5000, "too many types")
     for place in places:
         shown = tuple(tuple(t[:3] for t in each) for each in ties(net, place, units))
@@ -3310,7 +3313,7 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
         groups = max([t.group + 1 for t in present], default=1)
         rows = unit * max([t.plane + t.scores for t in present if t.scores], default=1)
         heads = groups * (layer.heads // layer.kv)
-        m, n = core + (0 if i else entering + leaving * made.mean), core + (leaving if i == last else 0)
+        m, n = core + (0 if i else entering + leaving * net.mean), core + (leaving if i == last else 0)
         units = max(sum(kind.hidden[i]), 1) if layer.h else 0
         layers.append(Layer(m, n, rows, heads, groups, layer.dv and core, units, layer.act))
     small = affordable(net._replace(layers=tuple(layers), t=tokens, norm="rms" if net.norm else ""))  # about its mean
@@ -3323,7 +3326,7 @@ def check_block(net: Network, kind: Kind, made: Units, tokens: int, spare: int, 
         for k, (b, r, c) in enumerate(product(range(blocks), range(rows), range(width))):
             value, column = entry(small, kind, made, i, letter, b, r, c)
             flat.append(point.value(tensor, k) if value is None else value)
-            unseen = letter == "bo" != constant and r >= core and made.mean  # constants that are not read add up
+            unseen = letter == "bo" != constant and r >= core and net.mean  # constants that are not read add up
             columns.append(column and not (unseen or (shifts and letter == constant)))  # what `after` does
     before, after = ([kind.spans({u}) for u, _ in kind.coordinates(homes, unit)] for homes in ("pci", "pco"))
     read = len(before)

@@ -13,6 +13,7 @@ from ..numerics.rings import Array, PrimeField
 from . import span
 from .attention_space import attention_dimension
 from .blocks import Block, blocks
+from .coordinates.certify import chart_redundancy, chart_size
 from .defects import forms_dimension
 from .reductions import Reduction, free_scores, reduce
 from .symmetries import Field, LinearBlocks, Null, catalogue, linear, nulls
@@ -83,6 +84,13 @@ def upper_bounds(network: Network, seed: int, ring: PrimeField) -> Iterator[Uppe
     widened, wide, layers = free_scores(reduced)
     if layers:
         yield replace(_by_fields(network, steps + widened, wide, layers, seed, ring), narrowed=reduced)
+
+
+def chart_bound(network: Network) -> UpperBound:
+    """The bound of a network of any size: the free entries of the chart, where the network after the rewrites has one (`uncovered` finds nothing)."""
+    steps, narrowed = reduce(network)
+    split = (*rewriting(network, steps), *chart_redundancy(narrowed))
+    return UpperBound(chart_size(narrowed), "chart", steps, narrowed, (), split, narrowed)
 
 
 def with_found(network: Network, bound: UpperBound, found: Sequence[Found], seed: int, ring: PrimeField) -> UpperBound:

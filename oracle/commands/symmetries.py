@@ -30,7 +30,7 @@ def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
     from ...numerics.network import UnsupportedNetwork
     from ...numerics.notation import parse
     from ...numerics.rings import DEFAULT_PRIME, PrimeField
-    from ...verifiers.certificate import REPLAYED_PARAMETERS
+    from ...verifiers.coordinates.certify import REPLAYED_PARAMETERS
     from ...verifiers.discovery import Discovery, discover
     from ...verifiers.upper import upper_bound, with_found
     from ..asking import check_limits
@@ -73,13 +73,11 @@ def symmetries(spec: str, /, *, json: bool = False, seed: int = 0) -> int:
 def _by_chart(network: Network) -> UpperBound:
     """The bound of a network of any size that has a chart; raises `UnsupportedNetwork` where it has none."""
     from ...numerics.network import UnsupportedNetwork
-    from ...verifiers.coordinates.certify import chart_redundancy, chart_size, uncovered
+    from ...verifiers.coordinates.certify import uncovered
     from ...verifiers.reductions import reduce
-    from ...verifiers.upper import UpperBound, rewriting
+    from ...verifiers.upper import chart_bound
 
-    steps, narrowed = reduce(network)
-    if reason := uncovered(narrowed):
+    if reason := uncovered(reduce(network)[1]):
         size = f"{network} has {network.parameters} parameters, too many to span its fields, and no chart is known: {reason}"
         raise UnsupportedNetwork("d", f"{size}; smaller sizes of the same structure have the same symmetries")
-    split = (*rewriting(network, steps), *chart_redundancy(narrowed))
-    return UpperBound(chart_size(narrowed), "chart", steps, narrowed, (), split, narrowed)
+    return chart_bound(network)

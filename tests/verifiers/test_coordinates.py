@@ -393,8 +393,8 @@ def test_the_replay_finds_the_types_that_the_writer_finds():
     for spec in [*SMALL, *more]:
         _, network = reduce(parse(spec))
         theirs = checker.parse(str(network))
-        made, mean = types.units(network), network.norm == "layer"
-        units = checker.Units(made.size, made.pairs, made.count(types.core_width(network)), checker.quadratic(theirs), mean)
+        made = types.units(network)
+        units = checker.Units(made.size, made.pairs, made.count(types.core_width(network)), checker.quadratic(theirs))
         for base in certify.bases(network):
             mine = {k.label for k in types.set_types(network, base)}
             found = checker.set_types(theirs, units, base, checker.Source(DEFAULT_PRIME, 0))
@@ -430,7 +430,7 @@ def test_every_free_entry_of_the_chart_is_a_column_of_exactly_one_block(spec, ba
         raise Enough
 
     monkeypatch.setattr(checker, "Tape", tape)
-    entering, leaving = (network.layers[0].m - made.mean) // made.size, network.layers[-1].n // made.size
+    entering, leaving = (network.layers[0].m - network.mean) // made.size, network.layers[-1].n // made.size
     ends = [("c", base, made.core), ("i", made.core, entering), ("o", made.core, leaving)]
     places = [(home, k) for home, first, last in ends for k in range(first, last)]
     sets = [[], *([p] for p in places), *([p, q] for p, q in itertools.combinations(places, 2))]
@@ -438,5 +438,5 @@ def test_every_free_entry_of_the_chart_is_a_column_of_exactly_one_block(spec, ba
         kind = checker.relabelled(network, [("c", k) for k in range(base)], units, made)
         with contextlib.suppress(Enough):
             checker.check_block(network, kind, made, 2, 0, checker.Source(DEFAULT_PRIME, 0), False)
-    alone = made.mean * (base == 0)  # the constant of the mean, which is a block that nobody has to look at
+    alone = network.mean * (base == 0)  # the constant of the mean, which is a block that nobody has to look at
     assert sum(counted) + alone == checker.chart_size(network, made.forms)

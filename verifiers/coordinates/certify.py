@@ -24,7 +24,7 @@ TOKENS = (2, 3, 4)
 FIXED_TOKENS = f"rope or alibi without a causal mask fix the number of tokens, and at most {TOKENS[-1]} are covered: take t <= {TOKENS[-1]}, or causal"
 BASES = (0, 1, 2)
 MAX_COLUMNS = 1_200  # of the largest block, about: what the checker replays within its budget
-MAX_PARAMETERS = 20_000  # of a block's small network: the cap of the checker
+REPLAYED_PARAMETERS = 20_000  # the checker's cap, for a network as for a block's small one: only what it can replay counts as proven
 MAX_SPREAD = 4  # groups with base units of their own: all of them are in every block
 MAX_RADICANDS = 6  # of one input with two tokens: each root exists half of the time
 
@@ -323,8 +323,8 @@ def short_block(
     columns = int(small.columns.sum()) if small else 0
     if not small or not columns:
         return None
-    if small.network.parameters > MAX_PARAMETERS:
-        return f"the block of type {kind.label} has {small.network.parameters} parameters, more than the checker replays ({MAX_PARAMETERS})"
+    if small.network.parameters > REPLAYED_PARAMETERS:
+        return f"the block of type {kind.label} has {small.network.parameters} parameters, more than the checker replays ({REPLAYED_PARAMETERS})"
     try:
         found = block_rank(small, seed, f"coordinates/{kind.label}/", SPARE_INPUTS, ring.p)
     except NotInvertible:

@@ -128,8 +128,7 @@ def _refusal(family: Family) -> str | None:
         named_depth = _names(fields["l"])
         if named_depth & {n for f, values in fields.items() if f != "l" for n in _names(values)}:
             return f"{', '.join(named_depth)} names the number of layers and another size: give it a name of its own"
-        apart = words[0] == "softmax" and "skip" in words and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
-        if not apart or any(len(values) > 1 for values in fields.values()):
+        if not _separable(words, fields) or any(len(values) > 1 for values in fields.values()):
             return "a free l is covered for softmax with skip, three tokens or more and layers that are alike: give a number, as in l=3"
     if len(fields["d"]) == 1 and not 1 <= depth(family) <= MAX_LAYERS:
         return f"the number of layers is missing or not in 1..{MAX_LAYERS}: add l=, as in l=3"
@@ -137,9 +136,8 @@ def _refusal(family: Family) -> str | None:
         return "families with norm=layer are not covered: take norm=rms, or ask for a network by numbers"
     if "ffn" in fields:
         deep = (len(fields["d"]) - 1 or depth(family)) > 1
-        apart = words[0] == "softmax" and "skip" in words and deep and all(v == 0 or v >= LEAST_TOKENS for v in _tokens(fields))
         sigmoids = all(word.rpartition(":")[2] in ACTIVATIONS for w in words if w.startswith("ffn=") for word in w.split(","))
-        if not (apart and sigmoids and len(fields["ffn"]) == 1):
+        if not (_separable(words, fields) and deep and sigmoids and len(fields["ffn"]) == 1):
             return "families with ffn are covered for softmax with skip, one ffn that is silu, gelu or swiglu, three tokens and two layers or more"
         if _names(fields["ffn"]) & {n for f, values in fields.items() if f != "ffn" for n in _names(values)}:
             return "the name of the hidden units stands for nothing else: give it a name of its own"
@@ -162,9 +160,10 @@ def _refusal(family: Family) -> str | None:
     return None
 
 
-def _tokens(fields: dict[str, tuple[int | str, ...]]) -> tuple[int, ...]:
-    """The number of tokens, and the window (0: none)."""
-    return tuple(int(fields.get(f, (0,))[0]) for f in ("t", "window"))
+def _separable(words: list[str], fields: dict[str, tuple[int | str, ...]]) -> bool:
+    """Whether several layers come apart, as far as kind, skip, tokens and window say (both are numbers)."""
+    tokens = [int(fields[f][0]) for f in ("t", "window") if f in fields]
+    return words[0] == "softmax" and "skip" in words and all(n >= LEAST_TOKENS for n in tokens)
 
 
 def _names(values: tuple[int | str, ...]) -> set[str]:
